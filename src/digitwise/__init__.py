@@ -1,0 +1,37 @@
+"""digitwise: transformers that learn arithmetic on short numbers and get long ones right.
+
+Names are loaded when they are first used, so that importing the package, and every --help, costs nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS",
+    "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS",
+    "digitwise.coordinates": "Coordinates",
+    "digitwise.model": "Architecture Encoder",
+    "digitwise.experiment": "Experiment Training Testing",
+    "digitwise.runs": "Run find_runs",
+    "digitwise.training": "train",
+    "digitwise.evaluation": "evaluate answer load_model",
+    "digitwise.suites": "SUITES",
+    "digitwise.counts": "Count merge wilson",
+    "digitwise.recipes": "RECIPES arms",
+    "digitwise.reproduction": "reproduce",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'digitwise' has no attribute '{name}'")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,102 @@
+"""What every encoding must do, and what each one claims. `check(MyEncoding())` raises AssertionError where it does not."""
+
+import io
+
+import torch
+
+from digitwise.coordinates import Coordinates, Extent, extent
+from digitwise.encodings import Encoding
+from digitwise.encodings.symmetry import random_queries, what_is_added
+from digitwise.model import Architecture, Encoder
+from digitwise.tasks import TASKS
+
+ARCHITECTURE = Architecture(layers=2, width=16, heads=2, feedforward=32)
+SYMBOLS, ANSWERS = 14, 11
+
+
+def coordinates_of(task: str, canvas: int) -> Coordinates:
+    return TASKS[task](canvas=canvas).coordinates().map(lambda array: torch.as_tensor(array.copy()))
+
+
+def check(encoding: Encoding) -> None:
+    """Run every test on every task's coordinates."""
+    for task in TASKS:
+        coordinates = coordinates_of(task, canvas=6)
+        for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
+            test(encoding, coordinates)
+        any_length(encoding, coordinates, coordinates_of(task, canvas=9))
+
+
+def built(encoding: Encoding, reach: Extent) -> Encoder:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = Encoder(ARCHITECTURE, encoding, reach, SYMBOLS, ANSWERS)
+        with torch.no_grad():  # far from the tiny initial values, so that a violated claim shows
+            for parameter in model.parameters():
+                parameter.add_(0.3 * torch.randn_like(parameter))
+    return model.eval()
+
+
+def tokens_for(coordinates: Coordinates, batch: int = 3) -> torch.Tensor:
+    size = (batch, len(coordinates.position))
+    return torch.randint(0, SYMBOLS, size, generator=torch.Generator().manual_seed(2))
+
+
+def shapes(encoding: Encoding, coordinates: Coordinates) -> None:
+    vectors, shape = built(encoding, extent(coordinates)).vectors, ARCHITECTURE.shape
+    count = len(coordinates.position)
+    embedded, *scores = what_is_added(vectors, shape, random_queries(shape, count), coordinates)
+    assert embedded.shape == (count, shape.width), f"embed gives {tuple(embedded.shape)}"
+    for score in scores:
+        assert score.shape == (2, shape.heads, count, count), f"scores gives {tuple(score.shape)}"
+        assert score.isfinite().all(), "scores must be finite"
+
+
+def gradients(encoding: Encoding, coordinates: Coordinates) -> None:
+    """Every vector that is learned can be learned: some gradient reaches each parameter."""
+    model = built(encoding, extent(coordinates)).train()
+    model(tokens_for(coordinates), coordinates).square().sum().backward()
+    for name, parameter in model.vectors.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().sum() > 0, f"no gradient reaches {name}"
+
+
+def batch_independence(encoding: Encoding, coordinates: Coordinates) -> None:
+    """What else is in the batch changes no answer."""
+    model, tokens = built(encoding, extent(coordinates)), tokens_for(coordinates)
+    with torch.no_grad():
+        together = model(tokens, coordinates)
+        alone = torch.cat([model(row[None], coordinates) for row in tokens])
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-5)
+
+
+def save_and_load(encoding: Encoding, coordinates: Coordinates) -> None:
+    first = built(encoding, extent(coordinates))
+    file = io.BytesIO()
+    torch.save(first.state_dict(), file)
+    file.seek(0)
+    second = Encoder(ARCHITECTURE, encoding, extent(coordinates), SYMBOLS, ANSWERS).eval()
+    second.load_state_dict(torch.load(file, weights_only=True))
+    tokens = tokens_for(coordinates)
+    with torch.no_grad():
+        assert torch.equal(first(tokens, coordinates), second(tokens, coordinates)), "loading changed the answers"
+
+
+def any_length(encoding: Encoding, coordinates: Coordinates, longer: Coordinates) -> None:
+    """Longer sequences work where that is promised, and are refused with a ValueError where it is not."""
+    model = built(encoding, extent(coordinates))
+    try:
+        with torch.no_grad():
+            answers = model(tokens_for(longer), longer)
+    except ValueError:
+        assert not encoding.any_length, "a longer sequence was refused although any length is promised"
+        return
+    assert encoding.any_length, "a longer sequence was answered although it is beyond the learned vectors"
+    assert answers.isfinite().all()
+
+
+def symmetry(encoding: Encoding, coordinates: Coordinates) -> None:
+    vectors = built(encoding, extent(coordinates)).vectors
+    with torch.no_grad():
+        for claim in encoding.symmetries:
+            violation = claim.violation(vectors, ARCHITECTURE.shape, coordinates)
+            assert violation < 1e-4, f"{type(encoding).__name__} claims {claim} and violates it by {violation:.3g}"

@@ -1,0 +1,34 @@
+"""Where a token stands: all that an encoding may know about it."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Coordinates(NamedTuple):
+    """Four integers for each token, as arrays `[n]` shared by a batch or `[batch, n]` (numpy or torch alike).
+
+    position: index in the sequence
+    operand:  which number the token belongs to, -1 for none
+    place:    significance of the digit, 0 = ones, -1 for none; pads of a number have its operand and place too
+    slot:     place of the answer symbol that is read here, -1 for none
+    """
+
+    position: Any
+    operand: Any
+    place: Any
+    slot: Any
+
+    def map(self, function: Callable[[Any], Any]) -> "Coordinates":
+        return Coordinates(*(function(array) for array in self))
+
+
+class Extent(NamedTuple):
+    """How far coordinates reach: the sizes that tables of learned vectors need."""
+
+    positions: int
+    operands: int
+    places: int
+
+
+def extent(coordinates: Coordinates) -> Extent:
+    return Extent(*(int(array.max()) + 1 for array in coordinates[:3]))

@@ -1,0 +1,90 @@
+"""The seam for positional encodings.
+
+An encoding comes in two halves. Its *statement* is a frozen dataclass that says which pairs of positions are
+equivalent; it can be read, compared and written to a file. `build` turns it into its learned *vectors*, a module whose
+hooks the encoder calls. A hook that is not overridden adds nothing.
+
+Shapes: B batch, H heads, N tokens, D size of a head, W width of the model.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+
+if TYPE_CHECKING:
+    from digitwise.encodings.symmetry import Symmetry
+
+
+class Shape(NamedTuple):
+    """What an encoding needs to know of the encoder: the sizes of its vectors."""
+
+    layers: int
+    heads: int
+    head_size: int
+    width: int
+
+
+class Vectors(nn.Module):
+    """The learned half. `coordinates` are tensors `[N]`."""
+
+    def embed(self, coordinates: Coordinates) -> Tensor | None:
+        """Added once to the token embeddings: `[N, W]`."""
+        return None
+
+    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor | None:
+        """Added to the attention scores of one layer; the queries come already scaled: `[B, H, N, N]`."""
+        return None
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """The stated half."""
+
+    #: Does it work on sequences longer than the extent it was built for?
+    any_length: ClassVar[bool] = False
+    #: What `digitwise.conformance` holds it to.
+    symmetries: ClassVar[tuple["Symmetry", ...]] = ()
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        return Vectors()
+
+
+@dataclass(frozen=True)
+class Pairwise(Encoding):
+    """Encodings that are a choice of `classes`: the paper's eq. pairwise, with p[i, j] shared by equivalent pairs."""
+
+    def num_classes(self, extent: Extent) -> int:
+        raise NotImplementedError
+
+    def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
+        """The class of each pair (query i, key j), from 0 to num_classes - 1: `[N, N]`."""
+        raise NotImplementedError
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        return PairwiseVectors(self, shape, extent)
+
+
+class PairwiseVectors(Vectors):
+    """One table of vectors a layer, shared by its heads, added to the keys (Shaw et al. 2018, key side only)."""
+
+    def __init__(self, statement: Pairwise, shape: Shape, extent: Extent):
+        super().__init__()
+        self.statement, self.extent = statement, extent
+        size = (statement.num_classes(extent), shape.head_size)
+        self.tables = nn.ParameterList(nn.init.normal_(torch.empty(size), std=0.02) for _ in range(shape.layers))
+
+    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor:
+        classes = self.statement.classes(coordinates, self.extent)
+        p_NND = nn.functional.embedding(classes, self.tables[layer])  # p[i, j] = table[classes(i, j)]
+        return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
+
+
+def within(index: Tensor, size: int, what: str) -> Tensor:
+    """Refuse indices beyond a table, where torch would name neither the encoding nor the remedy."""
+    if index.numel() and int(index.max()) >= size:
+        raise ValueError(f"{what} {int(index.max())} is beyond the {size} that this encoding was built for")
+    return index

@@ -1,0 +1,114 @@
+"""The encodings of the paper. Each class map can be read against the paper in a minute."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors, within
+from digitwise.encodings.symmetry import Permutation, SameForEveryQuery, Translation
+
+
+@dataclass(frozen=True)
+class Nothing(Encoding):
+    """No positions at all: the encoder sees a bag of symbols."""
+
+    any_length = True
+    symmetries = (Permutation(),)
+
+
+@dataclass(frozen=True)
+class Absolute(Encoding):
+    """A learned vector for each position, added to the embedding: z_i = E x_i + p_i. Claims no symmetry."""
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        return AbsoluteVectors(shape, extent)
+
+
+class AbsoluteVectors(Vectors):
+    def __init__(self, shape: Shape, extent: Extent):
+        super().__init__()
+        self.table = nn.Parameter(nn.init.normal_(torch.empty(extent.positions, shape.width), std=0.02))
+
+    def embed(self, coordinates: Coordinates) -> Tensor:
+        return self.table[within(coordinates.position, len(self.table), "position")]
+
+
+@dataclass(frozen=True)
+class Relative(Pairwise):
+    """p[i, j] = p[i + t, j + t]: one vector for each distance i - j, as in `relative_key` of Hugging Face's BERT.
+
+    `reach` clips distances, so that any length works; without it every distance on the canvas has its own vector.
+    """
+
+    reach: int | None = None
+    symmetries = (Translation(),)
+
+    @property
+    def any_length(self) -> bool:  # type: ignore[override]
+        return self.reach is not None
+
+    def _furthest(self, extent: Extent) -> int:
+        return extent.positions - 1 if self.reach is None else self.reach
+
+    def num_classes(self, extent: Extent) -> int:
+        return 2 * self._furthest(extent) + 1
+
+    def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
+        distance = coordinates.position[:, None] - coordinates.position[None, :]
+        furthest = self._furthest(extent)
+        if self.reach is not None:
+            distance = distance.clamp(-furthest, furthest)
+        return within(distance + furthest, 2 * furthest + 1, "distance class")
+
+
+@dataclass(frozen=True)
+class Uniform(Relative):
+    """Eq. upe: every query sees the same vector c_1..c_k for a digit of `operand` (the multiplier); relative elsewhere.
+
+    The paper defines c_i for queries other than i itself. A multiplier digit that looks at itself gets its uniform
+    vector too: that is the simplest choice, and the only one under which the key alone decides.
+    """
+
+    operand: int = 0
+    symmetries = (SameForEveryQuery(operand=0),)
+
+    def num_classes(self, extent: Extent) -> int:
+        return super().num_classes(extent) + extent.places
+
+    def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
+        relative = super().classes(coordinates, extent)
+        uniform = super().num_classes(extent) + within(coordinates.place, extent.places, "place")
+        return torch.where(coordinates.operand == self.operand, uniform, relative)
+
+
+@dataclass(frozen=True)
+class Sum(Encoding):
+    """Several encodings at once: what each adds is added up."""
+
+    parts: tuple[Encoding, ...] = (Absolute(), Relative())
+
+    @property
+    def any_length(self) -> bool:  # type: ignore[override]
+        return all(part.any_length for part in self.parts)
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        return SumVectors([part.build(shape, extent) for part in self.parts])
+
+
+class SumVectors(Vectors):
+    def __init__(self, parts: list[Vectors]):
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+
+    def embed(self, coordinates: Coordinates) -> Tensor | None:
+        return _total([part.embed(coordinates) for part in self.parts])
+
+    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor | None:
+        return _total([part.scores(layer, q_BHND, coordinates) for part in self.parts])
+
+
+def _total(terms: list[Tensor | None]) -> Tensor | None:
+    present = [term for term in terms if term is not None]
+    return sum(present[1:], start=present[0]) if present else None

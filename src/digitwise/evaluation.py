@@ -1,0 +1,144 @@
+"""Exact match by length, and by place, as integer counts."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from digitwise.config import did_you_mean
+from digitwise.counts import Count
+from digitwise.experiment import Experiment
+from digitwise.model import Encoder
+from digitwise.rng import generator
+from digitwise.runs import Run
+from digitwise.suites import SUITES, Stratum, Suite
+from digitwise.tasks import ExactLength, Operands, Task
+
+MEMORY = 2**30
+"""Bytes that the activations of one batch may take."""
+
+Progress = Callable[[int], None]
+
+
+def answer(model: Encoder, task: Task, tokens: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What the model reads out, `[count, slots]`, in batches sized by memory; training mode is left as it was."""
+    device = next(model.parameters()).device
+    coordinates = task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=device))
+    size = batch_size(model, task.num_tokens)
+    was_training = model.training
+    model.eval()
+    with torch.inference_mode():
+        parts = [
+            model(torch.as_tensor(tokens[start : start + size], device=device), coordinates).argmax(-1).cpu()
+            for start in range(0, len(tokens), size)
+        ]
+    model.train(was_training)
+    return torch.cat(parts).numpy().astype(np.uint8) if parts else np.zeros((0, task.num_slots), np.uint8)
+
+
+def batch_size(model: Encoder, num_tokens: int) -> int:
+    """How many problems fit the memory at once: scores grow with the square of the tokens, everything else linearly."""
+    architecture = model.architecture
+    inner = architecture.feedforward or 4 * architecture.width
+    floats = 3 * architecture.heads * num_tokens**2 + num_tokens * (6 * architecture.width + 2 * inner)
+    return max(1, min(1024, MEMORY // (4 * floats)))
+
+
+def correct_symbols(model: Encoder, task: Task, operands: Operands) -> NDArray[np.bool_]:
+    """Which answer symbols are right, pads included: `[count, slots]`. A problem is right if all of them are."""
+    batch = task.encode(operands)
+    return answer(model, task, batch.tokens) == batch.targets
+
+
+def validation_problems(experiment: Experiment) -> dict[int, Operands]:
+    """Longer numbers to choose a checkpoint by, for each validation length."""
+    testing = experiment.testing
+    return {
+        length: experiment.task.draw(
+            ExactLength(length), generator(experiment.seed, "validation", length), testing.validation_problems
+        )
+        for length in testing.validation_lengths
+    }
+
+
+def validate(model: Encoder, experiment: Experiment) -> float:
+    """Share of the validation problems that are answered right."""
+    results = [
+        correct_symbols(model, experiment.task, operands).all(1)
+        for operands in validation_problems(experiment).values()
+    ]
+    return float(np.concatenate(results).mean()) if results else 0.0
+
+
+def without(operands: Operands, others: Operands) -> Operands:
+    """The problems that are not among the others."""
+    keep = ~np.isin(_identities(operands), _identities(others))
+    return tuple(operand[keep] for operand in operands)
+
+
+def _identities(operands: Operands) -> NDArray[np.void]:
+    """One value for each problem, equal when the problems are."""
+    rows = np.ascontiguousarray(np.concatenate(operands, axis=1))
+    return rows.view(np.dtype((np.void, rows.shape[1])))[:, 0]
+
+
+def evaluate(
+    run: Run,
+    suite: str = "uniform",
+    lengths: Sequence[int] | None = None,
+    problems: int | None = None,
+    seed: int = 0,
+    checkpoints: str = "last",
+    progress: Progress = lambda done: None,
+) -> list[Count]:
+    """Test checkpoints of a run, write the counts into its folder and return them. What was counted before with the
+    same seed and number of problems is not counted again."""
+    if suite not in SUITES:
+        raise ValueError(f"no suite '{suite}'{did_you_mean(suite, SUITES)}")
+    experiment, chosen = run.experiment, SUITES[suite]
+    problems = experiment.testing.problems if problems is None else problems
+    if problems < 1:
+        raise ValueError(f"--problems must be at least 1, not {problems}")
+    strata = chosen.strata(experiment.task, experiment.testing.lengths if lengths is None else lengths)
+    for stratum in strata:
+        stratum.distribution.width(experiment.task.canvas)  # refuse what does not fit before any work is done
+    reserved = validation_problems(experiment)
+    known = run.counts()
+    model_at = cache(lambda step: load_model(run, step))  # loaded only if something is left to do
+    results: list[Count] = []
+    for checkpoint in run.select(checkpoints):
+        for stratum in strata:
+            operands = chosen.draw(experiment.task, stratum, problems, seed)
+            if stratum.length in reserved:
+                operands = without(operands, reserved[stratum.length])
+            cells = [count for count in known if _is_of(count, chosen, stratum, seed, checkpoint, len(operands[0]))]
+            if not cells:
+                right = correct_symbols(model_at(checkpoint), experiment.task, operands)
+                for group, hits in chosen.tally(stratum, right).items():
+                    key = (chosen.name, chosen.version, stratum.length, group, seed, checkpoint)
+                    cells.append(Count(*key, tried=len(hits), correct=int(hits.sum())))
+            results += cells
+            progress(1)
+        run.add_counts(results)
+    return results
+
+
+def _is_of(count: Count, suite: Suite, stratum: Stratum, seed: int, checkpoint: int, tried: int) -> bool:
+    return (
+        (count.suite, count.version, count.length) == (suite.name, suite.version, stratum.length)
+        and (count.seed, count.checkpoint, count.tried) == (seed, checkpoint, tried)
+        and (suite.by_place or count.group == stratum.group)
+    )
+
+
+def load_model(run: Run, checkpoint: int) -> Encoder:
+    model = run.experiment.build()
+    try:
+        model.load_state_dict(run.load_checkpoint(checkpoint))
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise ValueError(f"checkpoint {checkpoint} of {run.folder} does not fit its config.json: {reason}") from error
+    return model.to("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+

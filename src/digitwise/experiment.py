@@ -1,0 +1,99 @@
+"""An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
+
+from dataclasses import dataclass, field
+
+from digitwise.coordinates import extent
+from digitwise.encodings import ENCODINGS, Encoding, Relative
+from digitwise.model import Architecture, Encoder
+from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Distribution, Task, UniformLengths
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, NUM_SYMBOLS
+
+
+@dataclass(frozen=True)
+class Training:
+    steps: int = 2000
+    batch: int = 64
+    """Problems a step, over all processes and accumulated parts."""
+    rate: float = 1e-3
+    schedule: str = "cosine"
+    """`cosine` falls to zero at the last step, `constant` stays; both after the warm-up."""
+    warmup: int = 100
+    decay: float = 1e-4
+    """AdamW's weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 does not clip."""
+    accumulate: int = 1
+    """Parts that a batch is split into to save memory; the result is the same."""
+    precision: str = "no"
+    """`bf16` or `fp16` where the device has it."""
+    pool: int = 0
+    """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
+    checkpoints: int = 4
+    """How many evenly spaced checkpoints are kept; accuracy on long numbers differs between them."""
+    save_seconds: float = 60.0
+    """How often the state to resume from is written."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "accumulate", "checkpoints"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.batch % self.accumulate:
+            raise ValueError(f"accumulate must divide batch, and {self.accumulate} does not divide {self.batch}")
+        if self.schedule not in ("cosine", "constant"):
+            raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
+        if self.precision not in ("no", "bf16", "fp16"):
+            raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
+        for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative")
+
+    @property
+    def kept_steps(self) -> list[int]:
+        """Steps after which a checkpoint is kept; the last step is always one."""
+        return sorted({max(1, self.steps * part // self.checkpoints) for part in range(1, self.checkpoints + 1)})
+
+
+@dataclass(frozen=True)
+class Testing:
+    lengths: tuple[int, ...] = tuple(range(1, 21))
+    problems: int = 1000
+    """For each length."""
+    validation_lengths: tuple[int, ...] = (10,)
+    """The best checkpoint is the one that does best here; none of these problems is ever in a test."""
+    validation_problems: int = 200
+    """For each validation length."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str = "experiment"
+    task: Task = field(default_factory=Addition)
+    data: Distribution = field(default_factory=UniformLengths)
+    """What is trained on."""
+    encoding: Encoding = field(default_factory=Relative)
+    architecture: Architecture = field(default_factory=Architecture)
+    training: Training = field(default_factory=Training)
+    testing: Testing = field(default_factory=Testing)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, and {self.seed} is")
+        self.data.width(self.task.canvas)  # refuses what does not fit the canvas
+        for length in (*self.testing.lengths, *self.testing.validation_lengths):
+            if not 1 <= length <= self.task.canvas:
+                raise ValueError(f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}")
+
+    def build(self) -> Encoder:
+        """The model, with weights drawn from torch's current random state."""
+        coordinates = self.task.coordinates()
+        return Encoder(self.architecture, self.encoding, extent(coordinates), NUM_SYMBOLS, NUM_ANSWER_SYMBOLS)
+
+
+#: Names that stand for whole objects on the command line, and the classes that a config file may name.
+CHOICES = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
+KINDS = {
+    kind.__name__: kind
+    for kind in [*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values()]
+    + [Architecture, Training, Testing, Experiment]
+}

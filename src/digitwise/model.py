@@ -1,0 +1,145 @@
+"""The encoder: embeds tokens, applies layers, reads out a symbol for each answer slot. It knows no task and no encoding.
+
+Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D), S answer slots, V symbols.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings import Encoding, Shape, Vectors
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """The size of an encoder and the order of its parts."""
+
+    layers: int = 3
+    """Distinct layers, each applied once."""
+    repeated: int = 0
+    """Further layers that are applied again and again, the embedded input injected at the start of every round."""
+    rounds: int = 1
+    """How often the repeated layers are applied, unless the caller says otherwise."""
+    width: int = 96
+    heads: int = 4
+    feedforward: int = 0
+    """Inner width of the feed-forward part; 0 stands for four times the width."""
+    norm: str = "pre"
+    """`post` normalises after each residual sum, as BERT does; `pre` before each part, with one more at the end."""
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.norm not in ("pre", "post"):
+            raise ValueError(f"norm must be 'pre' or 'post', not '{self.norm}'")
+        if self.heads < 1 or self.width < 1 or self.width % self.heads:
+            raise ValueError(f"width must be a multiple of heads, and {self.width} is not one of {self.heads}")
+        if self.layers < 0 or self.repeated < 0 or self.layers + self.repeated < 1 or self.rounds < 1:
+            raise ValueError("an encoder needs at least one layer, and at least one round")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.layers + self.repeated, self.heads, self.width // self.heads, self.width)
+
+
+class Attention(nn.Module):
+    """Eq. pairwise: softmax over j of q_i (k_j + p_ij) / sqrt(D); the encoding supplies the second product."""
+
+    def __init__(self, architecture: Architecture):
+        super().__init__()
+        width, self.heads = architecture.width, architecture.heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.dropout = nn.Dropout(architecture.dropout)
+
+    def forward(self, x_BNW: Tensor, layer: int, vectors: Vectors, coordinates: Coordinates) -> Tensor:
+        q_BHND, k_BHND, v_BHND = (
+            part(x_BNW).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
+        )
+        q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
+        scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
+        positional = vectors.scores(layer, q_BHND, coordinates)
+        if positional is not None:
+            scores_BHNN = scores_BHNN + positional
+        attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
+        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2))
+
+
+class Layer(nn.Module):
+    """Attention and a feed-forward part, each with its residual sum and its norm."""
+
+    def __init__(self, architecture: Architecture, eps: float):
+        super().__init__()
+        width = architecture.width
+        inner = architecture.feedforward or 4 * width
+        self.attention = Attention(architecture)
+        self.feedforward = nn.Sequential(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width, eps=eps) for _ in range(2))
+        self.dropout = nn.Dropout(architecture.dropout)
+        self.pre = architecture.norm == "pre"
+
+    def forward(self, x_BNW: Tensor, layer: int, vectors: Vectors, coordinates: Coordinates) -> Tensor:
+        first, second = self.norms
+        if self.pre:
+            x_BNW = x_BNW + self.dropout(self.attention(first(x_BNW), layer, vectors, coordinates))
+            return x_BNW + self.dropout(self.feedforward(second(x_BNW)))
+        x_BNW = first(x_BNW + self.dropout(self.attention(x_BNW, layer, vectors, coordinates)))
+        return second(x_BNW + self.dropout(self.feedforward(x_BNW)))
+
+
+class Encoder(nn.Module):
+    """`symbols` go in, one of `answers` comes out for each slot: `[B, N] -> [B, S, V]`."""
+
+    def __init__(self, architecture: Architecture, encoding: Encoding, extent: Extent, symbols: int, answers: int):
+        super().__init__()
+        self.architecture = architecture
+        eps = 1e-12  # BERT's
+        self.embedding = nn.Embedding(symbols, architecture.width)
+        self.embedding_norm = nn.LayerNorm(architecture.width, eps=eps)
+        self.dropout = nn.Dropout(architecture.dropout)
+        self.layers = nn.ModuleList(Layer(architecture, eps) for _ in range(architecture.shape.layers))
+        # Normalises the state wherever it is read whole: before it is repeated with pre-norm layers, and at the end.
+        pre = architecture.norm == "pre"
+        self.state_norm = nn.LayerNorm(architecture.width, eps=eps) if pre else nn.Identity()
+        self.readout = nn.Linear(architecture.width, answers)
+        self.apply(_initialise)
+        self.vectors = encoding.build(architecture.shape, extent)
+
+    def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
+        hidden_BNW = self.hidden(tokens_BN, coordinates, rounds)
+        return self.readout(hidden_BNW[:, slot_positions(coordinates)])
+
+    def hidden(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
+        """The last hidden states, `[B, N, W]`."""
+        x_BNW = self.embedding(tokens_BN.long())
+        positional = self.vectors.embed(coordinates)
+        if positional is not None:
+            x_BNW = x_BNW + positional
+        x_BNW = self.dropout(self.embedding_norm(x_BNW))
+        once = self.architecture.layers
+        state_BNW = x_BNW
+        for index in range(once):
+            state_BNW = self.layers[index](state_BNW, index, self.vectors, coordinates)
+        if self.architecture.repeated:
+            for _ in range(rounds or self.architecture.rounds):
+                state_BNW = self.state_norm(state_BNW) + x_BNW
+                for index in range(once, len(self.layers)):
+                    state_BNW = self.layers[index](state_BNW, index, self.vectors, coordinates)
+        return self.state_norm(state_BNW)
+
+
+def slot_positions(coordinates: Coordinates) -> Tensor:
+    """Index of the token at which each answer symbol is read, slot 0 first."""
+    order = coordinates.slot.argsort()
+    return order[coordinates.slot[order] >= 0]
+
+
+def _initialise(module: nn.Module) -> None:
+    """BERT's: normal weights of deviation 0.02, zero biases."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=0.02)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)

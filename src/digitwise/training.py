@@ -1,0 +1,132 @@
+"""The training loop. Batch, rate, dropout: all are functions of (seed, step), so resuming needs the step and no more."""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from digitwise.engine import Engine, seeded
+from digitwise.evaluation import validate
+from digitwise.experiment import Experiment, Training
+from digitwise.rng import generator
+from digitwise.runs import Run
+from digitwise.tasks import Batch
+
+LOG_EVERY = 10
+
+
+class Stopped(Exception):
+    """Training was asked to stop, and has saved its state."""
+
+
+class Source:
+    """The training batches: `batch(step)` is a pure function of the experiment and the step."""
+
+    def __init__(self, experiment: Experiment):
+        self.experiment = experiment
+        pool = experiment.training.pool
+        self.pool = self._encode(generator(experiment.seed, "pool"), pool) if pool else None
+
+    def batch(self, step: int) -> Batch:
+        rng = generator(self.experiment.seed, "train", step)
+        size = self.experiment.training.batch
+        if self.pool is None:
+            return self._encode(rng, size)
+        chosen = rng.integers(0, len(self.pool.tokens), size)
+        return Batch(self.pool.tokens[chosen], self.pool.targets[chosen])
+
+    def _encode(self, rng: np.random.Generator, count: int) -> Batch:
+        task = self.experiment.task
+        return task.encode(task.draw(self.experiment.data, rng, count))
+
+
+def rate_at(step: int, training: Training) -> float:
+    """Linear warm-up, then a half cosine to zero or a constant."""
+    warm = min(1.0, (step + 1) / training.warmup) if training.warmup else 1.0
+    fall = 0.5 * (1 + math.cos(math.pi * step / training.steps)) if training.schedule == "cosine" else 1.0
+    return training.rate * warm * fall
+
+
+def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
+    """Train a run to its last step from wherever it stands. `progress` is told each step and its loss."""
+    experiment, training = run.experiment, run.experiment.training
+    with seeded(experiment.seed, "weights"):
+        model = experiment.build()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=training.rate, weight_decay=training.decay)
+    state = run.load_state()
+    if state is not None:
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+    start = state["step"] if state is not None else 0
+    if run.finished and state is None:
+        return
+    run.forget_after(start)
+    engine = Engine(model, optimizer, training.precision)
+    coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
+    source = Source(experiment)
+    parts = training.accumulate * engine.processes
+    if training.batch % parts:
+        raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
+
+    def loss_of(tokens: Tensor, targets: Tensor) -> Tensor:
+        logits = engine.model(tokens, coordinates)
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
+
+    def save_state(step: int) -> None:
+        state = {"step": step, "model": engine.plain_model.state_dict(), "optimizer": engine.optimizer.state_dict()}
+        if engine.is_main:
+            run.save_state(state)
+
+    kept, saved_at = set(training.kept_steps), time.monotonic()
+    began = time.monotonic() - run.seconds()  # time spent adds up over interruptions
+    engine.model.train()
+    with stop_requests() as stopping:
+        for step in range(start, training.steps):
+            tokens, targets = (torch.as_tensor(part, device=engine.device) for part in source.batch(step))
+            mine = zip(tokens.chunk(parts), targets.chunk(parts), strict=True)
+            losses = [
+                lambda tokens=tokens, targets=targets: loss_of(tokens, targets)
+                for index, (tokens, targets) in enumerate(mine)
+                if index % engine.processes == engine.rank
+            ]
+            with seeded(experiment.seed, "dropout", step, engine.rank):
+                loss, norm = engine.step(losses, rate_at(step, training), training.clip)
+            done = step + 1
+            if not math.isfinite(loss):
+                raise ValueError(f"the loss is {loss} at step {done}: try a lower --rate or a --clip above 0")
+            if engine.is_main and (done % LOG_EVERY == 0 or done == training.steps):
+                seconds = round(time.monotonic() - began, 1)
+                run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds)
+            progress(done, loss)
+            if done in kept and engine.is_main:
+                run.save_checkpoint(done, engine.plain_model.state_dict())
+                run.log(step=done, validation=validate(engine.plain_model, experiment))
+            due = done in kept or time.monotonic() - saved_at >= training.save_seconds
+            if done < training.steps and (due or stopping()):
+                save_state(done)
+                saved_at = time.monotonic()
+                if stopping():
+                    raise Stopped(done)
+    if engine.is_main:
+        run.drop_state()
+
+
+@contextmanager
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C and SIGTERM let the step under way finish, so that the state is written whole."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked.is_set
+        return
+    handlers = {number: signal.signal(number, lambda *_: asked.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked.is_set
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
