@@ -18,7 +18,7 @@ def copied(kind: str) -> Encoder:
     theirs = {name.removeprefix(f"{kind}/"): value for name, value in THEIRS.items() if name.startswith(f"{kind}/")}
     architecture = Architecture(layers=2, width=16, heads=2, feedforward=32, norm="post")
     encoding = Absolute() if kind == "absolute" else Relative()
-    ours = Encoder(architecture, encoding, Extent(11, 2, 5), symbols=14, answers=11).eval()
+    ours = Encoder(architecture, encoding, Extent(11, (5, 5)), symbols=14, answers=11).eval()
     # Every token has the same type here, so that vector belongs to the symbols.
     state = {
         "embedding.weight": theirs["embeddings.word_embeddings.weight"]

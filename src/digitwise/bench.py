@@ -40,7 +40,14 @@ def data(problems: int = 50_000, repeats: int = 10) -> list[dict[str, Any]]:
     for label, task, distribution, goal in cases:
         rng = generator(0, "bench", label)
         seconds = best_time(lambda: task.encode(task.draw(distribution, rng, problems)), repeats)  # noqa: B023
-        rows.append({"task": type(task).__name__.lower(), "problems": label, "a second": round(problems / seconds), "goal": goal})
+        rows.append(
+            {
+                "task": type(task).__name__.lower(),
+                "problems": label,
+                "a second": round(problems / seconds),
+                "goal": goal,
+            }
+        )
     return rows
 
 

@@ -43,11 +43,15 @@ def parser() -> Parser:
     style = common.add_mutually_exclusive_group()
     style.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
     style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
-    top = Parser(prog="digitwise", description="Transformers that learn arithmetic on short numbers and get long ones right.")
+    top = Parser(
+        prog="digitwise", description="Transformers that learn arithmetic on short numbers and get long ones right."
+    )
     top.add_argument("--version", action="version", version=f"digitwise {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(name: str, run: Callable[[argparse.Namespace], int | None], description: str) -> argparse.ArgumentParser:
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int | None], description: str
+    ) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, parents=[common], help=description, description=description)
         sub.set_defaults(run=run)
         return sub
@@ -119,7 +123,9 @@ def parse_numbers(text: str, option: str) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def show(options: argparse.Namespace, document: Any, rows: Sequence[dict[str, Any]] | None = None, lines: str = "") -> None:
+def show(
+    options: argparse.Namespace, document: Any, rows: Sequence[dict[str, Any]] | None = None, lines: str = ""
+) -> None:
     """A result as JSON, or as a table with some lines after it."""
     if options.json:
         print(json.dumps(document, indent=1))
@@ -146,6 +152,12 @@ class Bar:
         bar = self.bars[what]
         bar.set_postfix_str(note, refresh=False)
         bar.update(done - bar.n)
+
+    def of_training(self, run: "Run") -> Callable[[int, float], None]:
+        return lambda step, loss: self(run.folder.name, step, run.experiment.training.steps, f"loss {loss:.4f}")
+
+    def of_evaluation(self, run: "Run") -> Callable[[int, int], None]:
+        return lambda done, total: self(f"eval {run.folder.name}", done, total, "")
 
     def close(self) -> None:
         for bar in self.bars.values():
@@ -187,9 +199,8 @@ def train(options: argparse.Namespace) -> int | None:
         runs = [Run.create(folders[arm], replace(e)) for arm, e in experiments.items()]
     bar = Bar()
     for run in runs:
-        total, label = run.experiment.training.steps, run.folder.name
         try:
-            run_training(run, lambda step, loss, n=total, what=label: bar(what, step, n, f"loss {loss:.4f}"))
+            run_training(run, bar.of_training(run))
         except Stopped as stopped:
             bar.close()
             print(f"stopped at step {stopped}: go on with digitwise train --resume {run.folder}", file=sys.stderr)
@@ -229,22 +240,20 @@ def evaluate(options: argparse.Namespace) -> None:
     def row(run: "Run", count: Count) -> dict[str, Any]:
         low, high = count.interval
         return {
-            "run": str(run.folder), "checkpoint": run.titles(count.checkpoint), "suite": f"{count.suite} v{count.version}",
-            "digits": count.length, "group": count.group, "problems": count.tried, "correct": count.correct,
-            "exact match": round(count.accuracy, 4), "95%": [round(low, 4), round(high, 4)],
-        }  # fmt: skip
+            "run": str(run.folder),
+            "checkpoint": run.titles(count.checkpoint),
+            "suite": f"{count.suite} v{count.version}",
+            "digits": count.length,
+            "group": count.group,
+            "problems": count.tried,
+            "correct": count.correct,
+            "exact match": round(count.accuracy, 4),
+            "95%": [round(low, 4), round(high, 4)],
+        }
 
     for run in runs:
-        done, total = 0, 1
-
-        def tick(count: int, run: "Run" = run) -> None:
-            nonlocal done
-            done += count
-            bar(f"eval {run.folder.name}", done, max(done, total), "")
-
-        total = len(lengths or run.experiment.testing.lengths) * len(run.select(options.checkpoints))
         found = run_evaluation(
-            run, options.suite, lengths, options.problems, options.seed, options.checkpoints, progress=tick
+            run, options.suite, lengths, options.problems, options.seed, options.checkpoints, bar.of_evaluation(run)
         )
         rows += [row(run, count) for count in found]
     bar.close()
@@ -306,7 +315,10 @@ def figure(options: argparse.Namespace) -> None:
     first = runs[0].experiment
     trained = first.data.width(first.task.canvas)
     path = figures.accuracy(
-        curves, options.to or runs[0].folder / "accuracy.png", title=f"{first.name}, {options.suite} suite", trained=trained
+        curves,
+        options.to or runs[0].folder / "accuracy.png",
+        title=f"{first.name}, {options.suite} suite",
+        trained=trained,
     )
     show(options, {"figure": str(path), "curves": [curve.label for curve in curves]}, None, str(path))
 
@@ -329,7 +341,12 @@ def reproduce(options: argparse.Namespace) -> int | None:
         show(options, results if len(results) > 1 else results[0])
         return None
     for result in results:
-        show(options, result, result["last"], f"last checkpoint; plot: {result['figure']}\nruns: {' '.join(result['runs'])}")
+        show(
+            options,
+            result,
+            result["last"],
+            f"last checkpoint; plot: {result['figure']}\nruns: {' '.join(result['runs'])}",
+        )
     return None
 
 

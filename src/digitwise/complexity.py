@@ -96,9 +96,10 @@ def parallel_addition(first: Digits, second: Digits) -> list[Whole]:
 def parallel_multiplication(multiplier: Digits, multiplicand: Digits) -> list[Whole]:
     """The paper's Algorithm 2, corrected: the columns `[..., places + k]` at the start and after each round.
 
-    Each column starts as the whole k-digit multiplier times one digit. Besides the slip of Algorithm 1, the printed
-    step sends `m[j] // 10^k` to place `j + k`, which counts the higher digits again at every lower place (123 becomes
-    223 for k = 2). Here each *digit* of a column goes to its own place, `(m[j] // 10^k) mod 10` to place `j + k`.
+    Each column starts as the whole k-digit multiplier times one digit. The printed step has the slip of Algorithm 1,
+    and with that repaired it still sends all of `m[j] // 10^i` to place `j + i`, which counts the higher digits again
+    at every lower place: a column of 123 becomes 223. Here each *digit* of a column goes to its own place,
+    `(m[j] // 10^i) mod 10` to place `j + i` for i up to k.
     """
     reach = multiplier.shape[-1]
     return _trace(_widen(_product_columns(multiplier, multiplicand), reach), reach)

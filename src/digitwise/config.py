@@ -23,9 +23,9 @@ def restore(data: Any, kinds: Mapping[str, type]) -> Any:
         return tuple(restore(item, kinds) for item in data)
     if not isinstance(data, dict):
         return data
-    kind = data.get("kind")
+    kind = str(data.get("kind"))
     if kind not in kinds:
-        raise ValueError(f"unknown kind '{kind}'{did_you_mean(str(kind), kinds)}")
+        raise ValueError(f"unknown kind '{kind}'{did_you_mean(kind, kinds)}")
     known = {f.name for f in fields(kinds[kind])}
     unknown = set(data) - known - {"kind"}
     if unknown:
@@ -108,10 +108,14 @@ def _convert(text: str, annotation: Any) -> Any:
         if text.lower() not in words:
             raise ValueError(f"'{text}' is neither true nor false")
         return words[text.lower()]
-    if annotation is int:
-        if not float(text).is_integer():
-            raise ValueError(f"'{text}' is not a whole number")
-        return int(text) if text.lstrip("+-").isdigit() else int(float(text))
-    if annotation in (float, str):
-        return annotation(text)
-    raise TypeError(annotation)
+    if annotation is str:
+        return text
+    if annotation not in (int, float):
+        raise TypeError(annotation)
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError(f"'{text}' is not a number") from None
+    if annotation is int and not number.is_integer():
+        raise ValueError(f"'{text}' is not a whole number")
+    return annotation(number)

@@ -1,4 +1,4 @@
-"""What every encoding must do, and what each one claims. `check(MyEncoding())` raises AssertionError where it does not."""
+"""What every encoding must do, and what each one claims: `check(MyEncoding())` raises AssertionError if it does not."""
 
 import io
 

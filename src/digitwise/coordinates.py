@@ -26,9 +26,10 @@ class Extent(NamedTuple):
     """How far coordinates reach: the sizes that tables of learned vectors need."""
 
     positions: int
-    operands: int
-    places: int
+    places: tuple[int, ...]  # of each operand
 
 
 def extent(coordinates: Coordinates) -> Extent:
-    return Extent(*(int(array.max()) + 1 for array in coordinates[:3]))
+    position, operand, place, _ = coordinates
+    places = tuple(int(place[operand == number].max()) + 1 for number in range(int(operand.max()) + 1))
+    return Extent(int(position.max()) + 1, places)

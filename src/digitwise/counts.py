@@ -48,7 +48,7 @@ def wilson(correct: int, tried: int, z: float = 1.959964) -> tuple[float, float]
 
 
 def merge(counts: Iterable[Count], by: Callable[[Count], Any]) -> dict[Any, Count]:
-    """Add up the cells that `by` maps to the same value, in order of first appearance. Versions of a suite never mix."""
+    """Add up the cells that `by` maps to the same value, in order of appearance. Versions of a suite never mix."""
     merged: dict[Any, Count] = {}
     for count in counts:
         group = by(count)
@@ -56,7 +56,9 @@ def merge(counts: Iterable[Count], by: Callable[[Count], Any]) -> dict[Any, Coun
         if sofar is None:
             merged[group] = count
         elif (sofar.suite, sofar.version) != (count.suite, count.version):
-            raise ValueError(f"results of {sofar.suite} v{sofar.version} and {count.suite} v{count.version} do not merge")
+            raise ValueError(
+                f"results of {sofar.suite} v{sofar.version} and {count.suite} v{count.version} do not merge"
+            )
         else:
             merged[group] = replace(sofar, tried=sofar.tried + count.tried, correct=sofar.correct + count.correct)
     return merged

@@ -39,10 +39,24 @@ def carries(decides: NDArray[np.bool_], carry: NDArray[np.bool_]) -> NDArray[np.
     return incoming
 
 
+def widen(digits: Digits, places: int) -> Digits:
+    """The same numbers on more places."""
+    if digits.shape[-1] == places:
+        return digits
+    out = np.zeros((*digits.shape[:-1], places), dtype=np.uint8)
+    out[..., : digits.shape[-1]] = digits
+    return out
+
+
+def aligned(first: Digits, second: Digits) -> tuple[Digits, Digits]:
+    places = max(first.shape[-1], second.shape[-1])
+    return widen(first, places), widen(second, places)
+
+
 def add(first: Digits, second: Digits) -> Digits:
-    """Sum, one place wider than the operands."""
-    columns = first + second
-    return resolve(columns)
+    """Sum, one place wider than the wider operand."""
+    first, second = aligned(first, second)
+    return resolve(first + second)
 
 
 def add_many(operands: Digits) -> Digits:
@@ -61,7 +75,8 @@ def resolve(columns: NDArray) -> Digits:
 
 
 def subtract(larger: Digits, smaller: Digits) -> Digits:
-    """Difference, as wide as the operands; the first operand must not be below the second."""
+    """Difference, as wide as the wider operand; the first operand must not be below the second."""
+    larger, smaller = aligned(larger, smaller)
     borrows = carries(larger != smaller, larger < smaller)
     if borrows[..., -1].any():
         raise ValueError("subtract needs the larger number first; use compare to order the operands")
@@ -98,6 +113,7 @@ def spread(columns: NDArray[np.int64], extra: int) -> Digits:
 
 def compare(first: Digits, second: Digits) -> NDArray[np.int8]:
     """-1, 0 or 1 as the first number is below, equal to or above the second."""
+    first, second = aligned(first, second)
     differs = (first != second)[..., ::-1]
     top = first.shape[-1] - 1 - differs.argmax(-1)[..., None]
     a, b = (np.take_along_axis(x, top, -1)[..., 0].astype(np.int8) for x in (first, second))
@@ -118,7 +134,7 @@ def shift(digits: Digits, by: int | NDArray[np.int64]) -> Digits:
 def sample(rng: np.random.Generator, places: int, exactly: NDArray[np.int64] | int) -> Digits:
     """Uniform numbers of exactly `exactly` digits (an array, one entry a number, or one for a batch shape `()`)."""
     length = np.asarray(exactly)[..., None]
-    if length.size and not (1 <= length.min() and length.max() <= places):
+    if length.size and not (length.min() >= 1 and length.max() <= places):
         raise ValueError(f"lengths must be from 1 to {places}")
     place = np.arange(places)
     digits = rng.integers(0, 10, (*length.shape[:-1], places), dtype=np.uint8)

@@ -1,6 +1,6 @@
 """The only file that imports accelerate: devices, precision and processes are its business, arithmetic is not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ class Engine:
     def plain_model(self) -> Any:
         return self.accelerator.unwrap_model(self.model)
 
-    def step(self, losses: list[Callable[[], Tensor]], rate: float, clip: float) -> tuple[float, float]:
+    def step(self, losses: Sequence[Callable[[], Tensor]], rate: float, clip: float) -> tuple[float, float]:
         """One update from the mean of several losses; returns that mean and the norm of the gradient."""
         for group in self.optimizer.param_groups:
             group["lr"] = rate

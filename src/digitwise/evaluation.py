@@ -19,7 +19,8 @@ from digitwise.tasks import ExactLength, Operands, Task
 MEMORY = 2**30
 """Bytes that the activations of one batch may take."""
 
-Progress = Callable[[int], None]
+#: Told how many strata are done, of how many.
+Progress = Callable[[int, int], None]
 
 
 def answer(model: Encoder, task: Task, tokens: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -91,7 +92,7 @@ def evaluate(
     problems: int | None = None,
     seed: int = 0,
     checkpoints: str = "last",
-    progress: Progress = lambda done: None,
+    progress: Progress = lambda done, total: None,
 ) -> list[Count]:
     """Test checkpoints of a run, write the counts into its folder and return them. What was counted before with the
     same seed and number of problems is not counted again."""
@@ -108,7 +109,8 @@ def evaluate(
     known = run.counts()
     model_at = cache(lambda step: load_model(run, step))  # loaded only if something is left to do
     results: list[Count] = []
-    for checkpoint in run.select(checkpoints):
+    steps, done = run.select(checkpoints), 0
+    for checkpoint in steps:
         for stratum in strata:
             operands = chosen.draw(experiment.task, stratum, problems, seed)
             if stratum.length in reserved:
@@ -120,7 +122,8 @@ def evaluate(
                     key = (chosen.name, chosen.version, stratum.length, group, seed, checkpoint)
                     cells.append(Count(*key, tried=len(hits), correct=int(hits.sum())))
             results += cells
-            progress(1)
+            done += 1
+            progress(done, len(strata) * len(steps))
         run.add_counts(results)
     return results
 
@@ -141,4 +144,3 @@ def load_model(run: Run, checkpoint: int) -> Encoder:
         reason = str(error).splitlines()[-1].strip()
         raise ValueError(f"checkpoint {checkpoint} of {run.folder} does not fit its config.json: {reason}") from error
     return model.to("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
-

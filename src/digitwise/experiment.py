@@ -1,6 +1,7 @@
 """An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from digitwise.coordinates import extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
@@ -82,7 +83,9 @@ class Experiment:
         self.data.width(self.task.canvas)  # refuses what does not fit the canvas
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
             if not 1 <= length <= self.task.canvas:
-                raise ValueError(f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}")
+                raise ValueError(
+                    f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}"
+                )
 
     def build(self) -> Encoder:
         """The model, with weights drawn from torch's current random state."""
@@ -91,9 +94,8 @@ class Experiment:
 
 
 #: Names that stand for whole objects on the command line, and the classes that a config file may name.
-CHOICES = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
-KINDS = {
+CHOICES: dict[str, dict[str, Any]] = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
+KINDS: dict[str, Any] = {"Experiment": Experiment} | {
     kind.__name__: kind
-    for kind in [*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values()]
-    + [Architecture, Training, Testing, Experiment]
+    for kind in (*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values(), Architecture, Training, Testing)
 }

@@ -13,7 +13,7 @@ second round) therefore sees every column, and counting its paths gives the law 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from digitwise.rng import generator
 
 METHODS = ("exact", "double", "monte carlo")
 EMPTY_COLUMNS = 4  # above the multiplicand: a three-digit multiplier reaches three of them, and one more settles
-LARGEST_COUNTED = 2  # multiplier digits: 900 multipliers have a million states, and one law takes minutes
+# Longest multiplicands counted exactly and in floating point by default, a second or two each. The 900 multipliers of
+# three digits have 900,000 states, so their law takes minutes; it is there for who asks for it by name.
+FEASIBLE = {1: (200, 2000), 2: (18, 40), 3: (0, 0)}
 
 
 def levels_law(
@@ -43,8 +45,8 @@ def levels_law(
     The multiplier is uniform among the numbers of `multiplier` digits without a leading zero (1 to 9 for one digit, as
     in the paper), the multiplicand uniform below 10^length or, with `leading`, among those of exactly `length` digits.
     The last class, `upto`, is open. By default the method is the best that takes about a second: "exact" while that
-    is so, "double" (the same sums in floating point, good to about 1e-13) for longer numbers, "monte carlo" with
-    95 % intervals for multipliers of three digits.
+    is so, then "double" (the same sums in floating point, good to about 1e-13), then "monte carlo" with 95 %
+    intervals, which multipliers of three digits always get (see FEASIBLE).
     """
     if not 1 <= multiplier <= 3:
         raise ValueError(f"levels are known for multipliers of 1 to 3 digits, not {multiplier}")
@@ -53,8 +55,8 @@ def levels_law(
     if upto < 2:
         raise ValueError(f"upto must be at least 2, not {upto}")
     if method is None:
-        longest_exact = 18 if multiplier == 2 else 50
-        method = METHODS[2 if multiplier > LARGEST_COUNTED else 0 if length <= longest_exact else 1]
+        exact, double = FEASIBLE[multiplier]
+        method = "exact" if length <= exact else "double" if length <= double else "monte carlo"
     if method not in METHODS:
         raise ValueError(f"no method '{method}'; there is {', '.join(METHODS)}")
     if method == "monte carlo":
@@ -68,13 +70,14 @@ def _count(multiplier: int, length: int, leading: bool, exact: bool, upto: int) 
     # Python's integers hold anything; int64 holds the 10^18 multiplicands of one multiplier and is far faster.
     kind: Any = np.float64 if not exact else np.int64 if length <= 18 else object
 
-    def share(limit: int, allowed: NDArray[np.bool_] | None = None) -> Any:
-        return _share(found, length, leading, kind, limit, allowed)
-
+    anything = np.ones(found.column.shape, dtype=bool)
     below: list[Any] = [_no_carry(multiplier, length, leading)]
     if multiplier > 1:
-        below.append(share(0, found.second == 0))
-    below += [share(limit) for limit in range(upto - len(below))]
+        below += _shares(found.starts, _steps(found, length, leading, found.second == 0), kind, [0])
+    steps, limits = _steps(found, length, leading, anything), list(range(upto - len(below)))
+    together = len(limits) if len(found.follow) < 1000 else 1  # few states: fewer, larger steps; many: less memory
+    for first in range(0, len(limits), together):
+        below += _shares(found.starts, steps, kind, limits[first : first + together])
     shares = np.diff(np.array([0, *below, 1], dtype=object))
     shares = shares if exact else np.maximum(shares.astype(np.float64), 0.0)
     shares.setflags(write=False)
@@ -120,14 +123,14 @@ def machine(multiplier: int) -> Machine:
     values = np.arange(10 ** (multiplier - 1), 10**multiplier)
     frontier = known = values * radix ** (multiplier + 1)
     while len(frontier):
-        frontier = np.setdiff1d(_step(frontier, multiplier, radix)[0], known)
+        frontier = np.setdiff1d(_read(frontier, multiplier, radix)[0], known)
         known = np.union1d(known, frontier)
-    follow, column, second = _step(known, multiplier, radix)
+    follow, column, second = _read(known, multiplier, radix)
     starts = np.searchsorted(known, values * radix ** (multiplier + 1))
     return Machine(starts, np.searchsorted(known, follow), column, second)
 
 
-def _step(states: NDArray[np.int64], multiplier: int, radix: int) -> tuple[NDArray[np.int64], ...]:
+def _read(states: NDArray[np.int64], multiplier: int, radix: int) -> tuple[NDArray[np.int64], ...]:
     """State, column and second-round carry after each digit. A state is written in base `radix`: the carry of the
     second round, then what waits for the next k columns, then the multiplier."""
     carry, *waiting, value = (states[:, None] // radix**index for index in range(multiplier + 2))
@@ -142,42 +145,68 @@ def _step(states: NDArray[np.int64], multiplier: int, radix: int) -> tuple[NDArr
     return sum(part * radix**index for index, part in enumerate(digits)), column, second
 
 
-def _share(
-    found: Machine, length: int, leading: bool, kind: Any, limit: int, allowed: NDArray[np.bool_] | None = None
-) -> Any:
-    """Share of the problems whose columns contain no cascade longer than `limit`, over `allowed` transitions only.
+class Step(NamedTuple):
+    """One column, for all states at once: where they can go, `[choices, states]`. Missing choices lead to one state
+    more than there are."""
 
-    Counted from the top down: `ways[run, state]` is the number of ways to go on (in floating point their share, which
-    does not overflow) when the cascade that reaches up to here has `run` columns. Above the multiplicand zeros are
-    read, until nothing waits any more.
+    settling: NDArray[np.int64]  # columns that decide the carry; states without one are numbered first, then with one
+    nines: NDArray[np.int64]
+    digits: int
+
+
+def _steps(found: Machine, length: int, leading: bool, allowed: NDArray[np.bool_]) -> list[Step]:
+    """The columns from the top down: zeros until nothing waits any more, the leading digit, the rest."""
+    above, top, below = (_step_of(found, allowed, digits) for digits in (range(1), range(int(leading), 10), range(10)))
+    return [above] * EMPTY_COLUMNS + [top] + [below] * (length - 1)
+
+
+def _step_of(found: Machine, allowed: NDArray[np.bool_], digits: range) -> Step:
+    may, column, follow = (table[:, digits.start : digits.stop] for table in (allowed, found.column, found.follow))
+    states = len(follow)
+    settling = np.where(may & (column != 9), follow + states * (column > 9), 2 * states)
+    nines = np.where(may & (column == 9), follow, states)
+    return Step(_packed(settling, 2 * states), _packed(nines, states), len(digits))
+
+
+def _packed(table: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
+    table = np.sort(table, axis=1)
+    return np.ascontiguousarray(table[:, (table != missing).any(0)].T)
+
+
+def _shares(starts: NDArray[np.int64], steps: list[Step], kind: Any, limits: list[int]) -> list[Any]:
+    """Share of the problems without a cascade longer than each limit.
+
+    `ways[limit, run, state]` is the number of ways to go on upwards (in floating point their share, which does not
+    overflow) when the cascade that reaches up to here has `run` columns.
     """
-    allowed = np.ones(found.column.shape, dtype=bool) if allowed is None else allowed
-    ways = np.ones((limit + 2, len(found.follow)), dtype=kind)
-    ways[limit + 1] = 0
-    above = [range(1)] * EMPTY_COLUMNS
-    problems = len(found.starts)
-    for digits in [*above, range(int(leading), 10), *[range(10)] * (length - 1)]:
-        ways = _descend(found, ways, allowed, digits)
+    runs = np.arange(max(limits) + 2)
+    too_long = runs > np.array(limits)[:, None]
+    ways = np.ones((*too_long.shape, steps[0].settling.shape[1]), dtype=kind)
+    ways[too_long] = 0
+    problems = len(starts)
+    for step in steps:
+        ways = _descend(ways, step)
+        ways[too_long] = 0
         if kind is np.float64:
-            ways /= len(digits)
+            ways /= step.digits
         else:
-            problems *= len(digits)
+            problems *= step.digits
     if kind is np.float64:
-        return float(ways[0, found.starts].sum()) / problems
-    return Fraction(sum(int(way) for way in ways[0, found.starts]), problems)
+        return [float(row[0, starts].sum()) / problems for row in ways]
+    return [Fraction(sum(int(way) for way in row[0, starts]), problems) for row in ways]
 
 
-def _descend(found: Machine, ways: NDArray[Any], allowed: NDArray[np.bool_], digits: range) -> NDArray[Any]:
+def _descend(ways: NDArray[Any], step: Step) -> NDArray[Any]:
     """One column further down: the sum over the digits that may stand there."""
+    nothing = np.zeros_like(ways[:, :1, :1])
+    settled = np.concatenate([ways[:, 0], ways[:, 1], nothing[:, 0]], axis=-1)
+    # With a nine a running cascade grows by one column, and no cascade stays none.
+    longer = np.zeros((*ways.shape[:-1], ways.shape[-1] + 1), dtype=ways.dtype)
+    longer[:, 0, :-1] = ways[:, 0]
+    longer[:, 1:-1, :-1] = ways[:, 2:]
     down = np.zeros_like(ways)
-    # With a nine a running cascade grows by one column and no cascade stays none; the row beyond the limit is zero.
-    longer = np.concatenate([ways[:1], ways[2:], ways[-1:]])
-    for digit in digits:
-        follow, column = found.follow[:, digit], found.column[:, digit]
-        settled = np.where(column > 9, ways[1][follow], ways[0][follow])
-        settled[~allowed[:, digit] | (column == 9)] = 0
-        down += settled
-        nine = np.flatnonzero((column == 9) & allowed[:, digit])
-        down[:, nine] += longer[:, follow[nine]]
-    down[-1] = 0
+    for choice in step.settling:
+        down += settled[:, choice][:, None]
+    for choice in step.nines:
+        down += longer[:, :, choice]
     return down

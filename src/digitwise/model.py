@@ -1,16 +1,21 @@
-"""The encoder: embeds tokens, applies layers, reads out a symbol for each answer slot. It knows no task and no encoding.
+"""The encoder embeds tokens, applies layers, reads out a symbol for each answer slot. It knows no task, no encoding.
 
 Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D), S answer slots, V symbols.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
-from digitwise.encodings import Encoding, Shape, Vectors
+from digitwise.encodings import Encoding, Shape
+
+#: From scaled queries to what the encoding adds to the scores of one layer, if anything.
+Positional = Callable[[Tensor], Tensor | None]
 
 
 @dataclass(frozen=True)
@@ -55,15 +60,15 @@ class Attention(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
         self.dropout = nn.Dropout(architecture.dropout)
 
-    def forward(self, x_BNW: Tensor, layer: int, vectors: Vectors, coordinates: Coordinates) -> Tensor:
+    def forward(self, x_BNW: Tensor, positional: Positional) -> Tensor:
         q_BHND, k_BHND, v_BHND = (
             part(x_BNW).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
         q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
         scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
-        positional = vectors.scores(layer, q_BHND, coordinates)
-        if positional is not None:
-            scores_BHNN = scores_BHNN + positional
+        added_BHNN = positional(q_BHND)
+        if added_BHNN is not None:
+            scores_BHNN = scores_BHNN + added_BHNN
         attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
         return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2))
 
@@ -81,12 +86,12 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(architecture.dropout)
         self.pre = architecture.norm == "pre"
 
-    def forward(self, x_BNW: Tensor, layer: int, vectors: Vectors, coordinates: Coordinates) -> Tensor:
+    def forward(self, x_BNW: Tensor, positional: Positional) -> Tensor:
         first, second = self.norms
         if self.pre:
-            x_BNW = x_BNW + self.dropout(self.attention(first(x_BNW), layer, vectors, coordinates))
+            x_BNW = x_BNW + self.dropout(self.attention(first(x_BNW), positional))
             return x_BNW + self.dropout(self.feedforward(second(x_BNW)))
-        x_BNW = first(x_BNW + self.dropout(self.attention(x_BNW, layer, vectors, coordinates)))
+        x_BNW = first(x_BNW + self.dropout(self.attention(x_BNW, positional)))
         return second(x_BNW + self.dropout(self.feedforward(x_BNW)))
 
 
@@ -107,6 +112,7 @@ class Encoder(nn.Module):
         self.readout = nn.Linear(architecture.width, answers)
         self.apply(_initialise)
         self.vectors = encoding.build(architecture.shape, extent)
+        self._prepared: tuple[Coordinates, Any] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         hidden_BNW = self.hidden(tokens_BN, coordinates, rounds)
@@ -114,21 +120,30 @@ class Encoder(nn.Module):
 
     def hidden(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         """The last hidden states, `[B, N, W]`."""
+        prepared = self._prepare(coordinates)
         x_BNW = self.embedding(tokens_BN.long())
-        positional = self.vectors.embed(coordinates)
-        if positional is not None:
-            x_BNW = x_BNW + positional
+        positions_NW = self.vectors.embed(prepared)
+        if positions_NW is not None:
+            x_BNW = x_BNW + positions_NW
         x_BNW = self.dropout(self.embedding_norm(x_BNW))
+
+        def apply(indices: range, state_BNW: Tensor) -> Tensor:
+            for index in indices:
+                state_BNW = self.layers[index](state_BNW, partial(self.vectors.scores, index, prepared=prepared))
+            return state_BNW
+
         once = self.architecture.layers
-        state_BNW = x_BNW
-        for index in range(once):
-            state_BNW = self.layers[index](state_BNW, index, self.vectors, coordinates)
+        state_BNW = apply(range(once), x_BNW)
         if self.architecture.repeated:
             for _ in range(rounds or self.architecture.rounds):
-                state_BNW = self.state_norm(state_BNW) + x_BNW
-                for index in range(once, len(self.layers)):
-                    state_BNW = self.layers[index](state_BNW, index, self.vectors, coordinates)
+                state_BNW = apply(range(once, len(self.layers)), self.state_norm(state_BNW) + x_BNW)
         return self.state_norm(state_BNW)
+
+    def _prepare(self, coordinates: Coordinates) -> Any:
+        """Class maps are worked out once for coordinates that are used again and again."""
+        if self._prepared is None or self._prepared[0] is not coordinates:
+            self._prepared = (coordinates, self.vectors.prepare(coordinates))
+        return self._prepared[1]
 
 
 def slot_positions(coordinates: Coordinates) -> Tensor:

@@ -43,7 +43,9 @@ def smoke(experiment: Experiment) -> Experiment:
     return replace(
         experiment,
         architecture=replace(experiment.architecture, layers=1, width=16, heads=2, feedforward=32),
-        training=replace(experiment.training, steps=20, batch=16, pool=min(experiment.training.pool, 64), checkpoints=2),
+        training=replace(
+            experiment.training, steps=20, batch=16, pool=min(experiment.training.pool, 64), checkpoints=2
+        ),
         testing=replace(experiment.testing, problems=20, validation_problems=10),
     )
 

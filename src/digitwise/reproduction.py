@@ -59,20 +59,13 @@ def reproduce(
     """Train what is missing, test, draw. Returns the table and the paths of what was written."""
     runs = train_recipe(name, profile, seeds, root, report)
     everything = [run for group in runs.values() for run in group]
-    total = sum(len(run.experiment.testing.lengths) * len(run.select("last,best")) for run in everything)
-    done = 0
-
-    def tick(count: int) -> None:
-        nonlocal done
-        done += count
-        report(f"test {name}", done, total, "")
-
-    for run in everything:
-        evaluate(run, checkpoints="last,best", progress=tick)
+    for index, run in enumerate(everything):
+        evaluate(run, checkpoints="last,best")
+        report(f"test {name}", index + 1, len(everything), run.folder.name)
     first = everything[0].experiment
     trained = first.data.width(first.task.canvas)
     figure = figures.accuracy(
-        [figures.by_length(arm, tested(group, "last")) for arm, group in runs.items()],
+        [figures.by_length(arm, results(group, "last")) for arm, group in runs.items()],
         root / name / "accuracy.png",
         title=f"{name}: trained on at most {trained} digits; last checkpoint; {len(seeds)} seed(s)",
         trained=trained,
@@ -88,14 +81,14 @@ def reproduce(
     }
 
 
-def tested(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> list[Count]:
+def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> list[Count]:
     """The counts of the last or best checkpoint of several runs."""
     return [c for run in runs for c in run.counts() if c.suite == suite and c.checkpoint in run.select(checkpoint)]
 
 
 def side_by_side(runs: dict[str, list[Run]], checkpoint: str) -> list[dict[str, Any]]:
     """A row for each length, with exact match and interval of each arm, added up over its seeds."""
-    cells = {arm: merge(tested(group, checkpoint), by=lambda count: count.length) for arm, group in runs.items()}
+    cells = {arm: merge(results(group, checkpoint), by=lambda count: count.length) for arm, group in runs.items()}
     rows = []
     for length in sorted({length for found in cells.values() for length in found}):
         row: dict[str, Any] = {"digits": length, "problems": max(found[length].tried for found in cells.values())}

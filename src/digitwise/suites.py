@@ -1,4 +1,4 @@
-"""Named, versioned sets of test problems. A version changes when its problems do; results of different ones never mix."""
+"""Named, versioned sets of test problems. A version changes when its problems do; results of two never mix."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Suite:
     def tally(self, stratum: Stratum, right: NDArray[np.bool_]) -> dict[str, NDArray[np.bool_]]:
         """From which symbols are right, `[count, slots]`, what is counted under which group."""
         if not self.by_place:
-            return {stratum.group: right.all(1)}
+            return {stratum.group: np.asarray(right.all(1))}
         return {f"place {place}": right[:, place] for place in range(min(stratum.length + 1, right.shape[1]))}
 
     def draw(self, task: Task, stratum: Stratum, count: int, seed: int) -> Operands:

@@ -1,4 +1,4 @@
-"""The training loop. Batch, rate, dropout: all are functions of (seed, step), so resuming needs the step and no more."""
+"""The training loop. Batch, rate, dropout: all are functions of (seed, step), so resuming needs only the step."""
 
 import math
 import signal
@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
@@ -91,7 +92,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
             tokens, targets = (torch.as_tensor(part, device=engine.device) for part in source.batch(step))
             mine = zip(tokens.chunk(parts), targets.chunk(parts), strict=True)
             losses = [
-                lambda tokens=tokens, targets=targets: loss_of(tokens, targets)
+                partial(loss_of, tokens, targets)
                 for index, (tokens, targets) in enumerate(mine)
                 if index % engine.processes == engine.rank
             ]

@@ -29,4 +29,7 @@ for kind in ("absolute", "relative_key"):
         hidden = model(tokens, output_hidden_states=True).hidden_states
     tensors |= {f"{kind}/{name}": value.contiguous() for name, value in model.state_dict().items()}
     tensors |= {f"{kind}/tokens": tokens, f"{kind}/hidden": torch.stack(hidden)}
-save_file({name: value for name, value in tensors.items() if "position_ids" not in name}, Path(__file__).with_name("parity.safetensors"))
+save_file(
+    {name: value for name, value in tensors.items() if "position_ids" not in name},
+    Path(__file__).with_name("parity.safetensors"),
+)

@@ -8,7 +8,7 @@ Shapes: B batch, H heads, N tokens, D size of a head, W width of the model.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -29,13 +29,17 @@ class Shape(NamedTuple):
 
 
 class Vectors(nn.Module):
-    """The learned half. `coordinates` are tensors `[N]`."""
+    """The learned half."""
 
-    def embed(self, coordinates: Coordinates) -> Tensor | None:
+    def prepare(self, coordinates: Coordinates) -> Any:
+        """What the other hooks need of the coordinates (tensors `[N]`), worked out and checked once for all layers."""
+        return None
+
+    def embed(self, prepared: Any) -> Tensor | None:
         """Added once to the token embeddings: `[N, W]`."""
         return None
 
-    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor | None:
+    def scores(self, layer: int, q_BHND: Tensor, prepared: Any) -> Tensor | None:
         """Added to the attention scores of one layer; the queries come already scaled: `[B, H, N, N]`."""
         return None
 
@@ -77,14 +81,19 @@ class PairwiseVectors(Vectors):
         size = (statement.num_classes(extent), shape.head_size)
         self.tables = nn.ParameterList(nn.init.normal_(torch.empty(size), std=0.02) for _ in range(shape.layers))
 
-    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor:
+    def prepare(self, coordinates: Coordinates) -> Tensor:
         classes = self.statement.classes(coordinates, self.extent)
-        p_NND = nn.functional.embedding(classes, self.tables[layer])  # p[i, j] = table[classes(i, j)]
+        return within(classes, len(self.tables[0]), "a pair of positions")
+
+    def scores(self, layer: int, q_BHND: Tensor, prepared: Tensor) -> Tensor:
+        p_NND = nn.functional.embedding(prepared, self.tables[layer])  # p[i, j] = table[classes(i, j)]
         return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
 
 
 def within(index: Tensor, size: int, what: str) -> Tensor:
     """Refuse indices beyond a table, where torch would name neither the encoding nor the remedy."""
-    if index.numel() and int(index.max()) >= size:
-        raise ValueError(f"{what} {int(index.max())} is beyond the {size} that this encoding was built for")
+    if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < size:
+        raise ValueError(
+            f"{what} is beyond the {size} vectors that this encoding was built with: it needs a larger canvas"
+        )
     return index

@@ -1,13 +1,15 @@
 """The encodings of the paper. Each class map can be read against the paper in a minute."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors, within
-from digitwise.encodings.symmetry import Permutation, SameForEveryQuery, Translation
+from digitwise.encodings.symmetry import Permutation, SameForEveryQuery, Symmetry, Translation
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,11 @@ class AbsoluteVectors(Vectors):
         super().__init__()
         self.table = nn.Parameter(nn.init.normal_(torch.empty(extent.positions, shape.width), std=0.02))
 
-    def embed(self, coordinates: Coordinates) -> Tensor:
-        return self.table[within(coordinates.position, len(self.table), "position")]
+    def prepare(self, coordinates: Coordinates) -> Tensor:
+        return within(coordinates.position, len(self.table), "a position")
+
+    def embed(self, prepared: Tensor) -> Tensor:
+        return self.table[prepared]
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,11 @@ class Relative(Pairwise):
         furthest = self._furthest(extent)
         if self.reach is not None:
             distance = distance.clamp(-furthest, furthest)
-        return within(distance + furthest, 2 * furthest + 1, "distance class")
+        return distance + furthest
 
 
 @dataclass(frozen=True)
-class Uniform(Relative):
+class Uniform(Pairwise):
     """Eq. upe: every query sees the same vector c_1..c_k for a digit of `operand` (the multiplier); relative elsewhere.
 
     The paper defines c_i for queries other than i itself. A multiplier digit that looks at itself gets its uniform
@@ -72,14 +77,17 @@ class Uniform(Relative):
     """
 
     operand: int = 0
-    symmetries = (SameForEveryQuery(operand=0),)
+
+    @property
+    def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
+        return (SameForEveryQuery(self.operand),)
 
     def num_classes(self, extent: Extent) -> int:
-        return super().num_classes(extent) + extent.places
+        return Relative().num_classes(extent) + extent.places[self.operand]
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
-        relative = super().classes(coordinates, extent)
-        uniform = super().num_classes(extent) + within(coordinates.place, extent.places, "place")
+        relative = Relative().classes(coordinates, extent)
+        uniform = Relative().num_classes(extent) + coordinates.place
         return torch.where(coordinates.operand == self.operand, uniform, relative)
 
 
@@ -100,13 +108,16 @@ class Sum(Encoding):
 class SumVectors(Vectors):
     def __init__(self, parts: list[Vectors]):
         super().__init__()
-        self.parts = nn.ModuleList(parts)
+        self.parts: Iterable[Vectors] = nn.ModuleList(parts)  # type: ignore[assignment]
 
-    def embed(self, coordinates: Coordinates) -> Tensor | None:
-        return _total([part.embed(coordinates) for part in self.parts])
+    def prepare(self, coordinates: Coordinates) -> list[Any]:
+        return [part.prepare(coordinates) for part in self.parts]
 
-    def scores(self, layer: int, q_BHND: Tensor, coordinates: Coordinates) -> Tensor | None:
-        return _total([part.scores(layer, q_BHND, coordinates) for part in self.parts])
+    def embed(self, prepared: list[Any]) -> Tensor | None:
+        return _total([part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True)])
+
+    def scores(self, layer: int, q_BHND: Tensor, prepared: list[Any]) -> Tensor | None:
+        return _total([part.scores(layer, q_BHND, mine) for part, mine in zip(self.parts, prepared, strict=True)])
 
 
 def _total(terms: list[Tensor | None]) -> Tensor | None:

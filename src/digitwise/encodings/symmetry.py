@@ -75,10 +75,11 @@ def random_queries(shape: "Shape", count: int) -> Tensor:
 def what_is_added(vectors: "Vectors", shape: "Shape", q_BHND: Tensor, coordinates: Coordinates) -> list[Tensor]:
     """The embedding term and each layer's score term, zeros where there is none."""
     count = len(coordinates.position)
-    embedded = vectors.embed(coordinates)
+    prepared = vectors.prepare(coordinates)
+    embedded = vectors.embed(prepared)
     added = [torch.zeros(count, shape.width) if embedded is None else embedded]
     for layer in range(shape.layers):
-        scores = vectors.scores(layer, q_BHND, coordinates)
+        scores = vectors.scores(layer, q_BHND, prepared)
         added.append(torch.zeros(*q_BHND.shape[:2], count, count) if scores is None else scores)
     return added
 

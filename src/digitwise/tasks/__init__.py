@@ -1,4 +1,4 @@
-"""Tasks say what is computed and where each token stands. One seam: a class with the methods of `Task`, one line here."""
+"""Tasks say what is computed and where each token stands. The seam: a class with the methods of `Task`, a line here."""
 
 from typing import Protocol
 

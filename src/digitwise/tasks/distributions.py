@@ -86,7 +86,7 @@ class Shifted:
         return canvas
 
     def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        drawn = widen(self.base.draw(rng, count, operands, canvas), canvas)
+        drawn = dg.widen(self.base.draw(rng, count, operands, canvas), canvas)
         room = canvas - dg.lengths(drawn).max(-1)
         by = rng.integers(0, room + 1)
         return dg.shift(drawn, np.repeat(by[:, None], operands, axis=1))
@@ -131,15 +131,8 @@ class Mixture:
         out = np.zeros((count, operands, width), dtype=np.uint8)
         for index, (_, part) in enumerate(self.parts):
             chosen = np.flatnonzero(choice == index)
-            out[chosen] = widen(part.draw(rng, len(chosen), operands, canvas), width)
+            out[chosen] = dg.widen(part.draw(rng, len(chosen), operands, canvas), width)
         return out
-
-
-def widen(digits: Digits, width: int) -> Digits:
-    """The same numbers on more places."""
-    out = np.zeros((*digits.shape[:-1], width), dtype=np.uint8)
-    out[..., : digits.shape[-1]] = digits
-    return out
 
 
 def _columns_without_carry(rng: np.random.Generator, shape: tuple[int, ...], least: int) -> Digits:

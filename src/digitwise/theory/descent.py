@@ -10,8 +10,8 @@ import numpy as np
 from digitwise.theory.attention import Model, Params
 from digitwise.theory.ring import Array, Ring, Setting, Supervision, pool_lags
 
-# A loss this many times its first value does not come back: in these models curvature grows with the weights.
-HOPELESS = 1e4
+# Sampling is noisy and may climb a little on its way; this many times the first loss is lost.
+EXCURSION = 100.0
 
 
 class Diverged(ValueError):
@@ -19,7 +19,7 @@ class Diverged(ValueError):
 
     def __init__(self, what: str, step: int, step_size: float, suggestion: float) -> None:
         self.step, self.step_size, self.suggestion = step, step_size, suggestion
-        super().__init__(f"{what} diverged at step {step} with step size {step_size:g}; try {suggestion:.2g} or less")
+        super().__init__(f"{what} diverged by step {step} with step size {step_size:g}; try {suggestion:.2g} or less")
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,13 @@ def population_gradient(model: Model, params: Params, supervision: Supervision, 
     return {name: g + decay * params[name] for name, g in gradients.items() if name not in model.frozen}
 
 
-def descend(
-    model: Model, params: Params, supervision: Supervision, descent: Descent, record: int | None = None
-) -> Run:
+def descend(model: Model, params: Params, supervision: Supervision, descent: Descent, record: int | None = None) -> Run:
     """Gradient descent on the population loss, in closed form: no data are drawn."""
 
     def gradients(params: Params) -> Params:
         return population_gradient(model, params, supervision, descent.decay)
 
-    return _walk(model, params, supervision, descent, gradients, record, "gradient descent")
+    return _walk(model, params, supervision, descent, gradients, record, "gradient descent", None)
 
 
 def descend_on_samples(
@@ -102,7 +100,7 @@ def descend_on_samples(
         pulled = model.pull_back(params, by_e, by_v)
         return {name: g + descent.decay * params[name] for name, g in pulled.items() if name not in model.frozen}
 
-    return _walk(model, params, supervision, descent, gradients, record, "stochastic gradient descent")
+    return _walk(model, params, supervision, descent, gradients, record, "stochastic gradient descent", EXCURSION)
 
 
 def sample_gradient(
@@ -166,29 +164,38 @@ def _walk(
     gradients: Callable[[Params], Params],
     record: int | None,
     what: str,
+    excursion: float | None,
 ) -> Run:
+    """Take the steps. Without an `excursion` the loss may never rise: with a fitting step, descent does not.
+
+    That catches a step which is too large long before anything overflows. Some such steps never overflow at all: they
+    throw the weights over the valley, or rattle between its walls, and end in a place that the flow does not reach.
+    """
     start, every = params, record or max(1, descent.steps // 200)
 
-    def losses_of(params: Params) -> tuple[float, float]:
+    def measure(params: Params) -> tuple[float, float]:
         """The loss, and what the steps really descend: the loss with the decay's own potential added."""
         loss = supervision.loss(*model.effective(params))
         squares = sum(float(np.sum(a * a)) for name, a in params.items() if name not in model.frozen)
         return loss, loss + descent.decay * squares / 2
 
-    loss, first = losses_of(params)
-    steps, losses, objective = [0], [loss], first
+    first_loss, first = measure(params)
+    rounding = 1e-9 * float(np.sum(supervision.counts * supervision.target**2))
+    limit = (excursion or 1) * first + rounding
+    steps, losses = [0], [first_loss]
     with np.errstate(over="ignore", invalid="ignore"):  # the check below names an overflow better than numpy does
         for step in range(1, descent.steps + 1):
             by = gradients(params)
             params = {name: a - descent.step * by[name] if name in by else a for name, a in params.items()}
-            recorded, last = step % every == 0, step == descent.steps
-            if recorded or last or step % 20 == 0 or step < 10:
-                loss, objective = losses_of(params)
-                # Half-way excursions are allowed (sampling is noisy), an end above the start is not.
-                if not objective < (1 if last else HOPELESS) * max(first, 1e-12) * (1 + 1e-9):
+            recorded = step % every == 0 or step == descent.steps
+            if recorded or step % 20 == 0 or step < 10:
+                loss, objective = measure(params)
+                if not objective <= limit:  # also true of nan
                     suggestion = min(safe_step(model, start, supervision), descent.step / 2)
                     raise Diverged(what, step, descent.step, suggestion)
-                if recorded or last:
+                if excursion is None:
+                    limit = min(limit, objective + rounding)
+                if recorded:
                     steps.append(step)
                     losses.append(loss)
     return Run(params, np.array(steps), np.array(losses))

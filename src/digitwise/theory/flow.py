@@ -22,8 +22,8 @@ from digitwise.theory.ring import Array, Ring, Supervision
 def gram_rate(gram: Array, counts: Array, target: Array, decay: float = 0.0) -> Array:
     """d/dt A = -(H A + A H) - 2 decay A with H = 4 C * (A - B), entry by entry product.
 
-    Written out with C[k, k + r] = 2w + 1 - |r| this is eq. A_derivative. Its print has + in front of the first sum in the
-    last line; the line above it, and the decay of the loss, need -.
+    Written out with C[k, k + r] = 2w + 1 - |r| this is eq. A_derivative. Its print has + before the first sum of the last
+    line; the line above it, and the decay of the loss, need -.
     """
     pull = 4 * counts * (gram - target) @ gram
     return -(pull + pull.T) - 2 * decay * gram
@@ -32,8 +32,8 @@ def gram_rate(gram: Array, counts: Array, target: Array, decay: float = 0.0) -> 
 def lag_rate(lags: Array, counts: Array, target: Array, decay: float = 0.0) -> Array:
     """d/dt A_j = -8 sum_r C_r (A_r - B_r) A_{j-r} - 2 decay A_j on the ring: eq. diff with its terms collected.
 
-    The sum is a circular convolution, so in Fourier space every mode of A only ever scales itself. A mode that starts at
-    zero stays there and none changes sign, which is why A stays positive semidefinite.
+    The sum is a circular convolution, so in Fourier space every mode of A only ever scales itself. A mode that starts
+    at zero stays there and none changes sign, which is why A stays positive semidefinite.
     """
     force = np.fft.rfft(counts * (lags - target))
     return -8 * np.fft.irfft(force * np.fft.rfft(lags), n=len(lags)) - 2 * decay * lags
@@ -81,8 +81,8 @@ def invariant_spectrum(ring: Ring, rng: np.random.Generator) -> Array:
 
     When d is a multiple of n, take d / n blocks of n Gaussian entries and let p_k be all blocks shifted by k: inner
     products then depend on the distance only. The eigenvalues of that Gram matrix are independent Gamma variables; the
-    same law with a broken shape serves every other d. (For d < n no d vectors have such a Gram matrix; the equations for
-    A_j do not mind.)
+    same law with a broken shape serves every other d. (For d < n no vectors have such a Gram matrix; the equations
+    for A_j do not mind.)
     """
     shape = ring.d / ring.n
     spectrum = np.zeros(ring.n)

@@ -47,7 +47,9 @@ class Ring:
             if not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         if self.n_1 > self.n:
-            raise ValueError(f"n_1 must not exceed n: the window of {self.n_1} does not fit a ring of {self.n} positions")
+            raise ValueError(
+                f"n_1 must not exceed n: the window of {self.n_1} does not fit a ring of {self.n} positions"
+            )
         if not isinstance(self.beta, tuple):
             raise ValueError(f"beta must be a tuple (beta_1, ..., beta_m), for instance (0.5,), not {self.beta!r}")
         if 2 * self.m >= self.n:
@@ -107,7 +109,7 @@ def pool_lags(pairs: Array) -> Array:
 
 @dataclass(frozen=True)
 class Setting:
-    """One of the three settings of the paper: which positions the model knows, and whether training data are shifted."""
+    """One of the paper's three settings: which positions the model knows, and whether training data are shifted."""
 
     name: str
     title: str
@@ -133,6 +135,17 @@ def pair_counts(ring: Ring, shifts: bool) -> Array:
     return circulant(np.array([inside @ np.roll(inside, lag) for lag in range(ring.n)]))
 
 
+def pair_loss(e: Array, b: Array, v: Array, theta: Array) -> Array:
+    """|e v - b theta|^2 for every entry of e and b, without an axis of d.
+
+    Split along v: (e |v| - b c)^2 + b^2 (1 - c^2), with c the cosine of v and theta. Multiplying the square out instead
+    would lose eight digits near a perfect fit, and could come out negative.
+    """
+    length = float(np.linalg.norm(v))
+    cosine = float(v @ theta) / length if length > 0 else 0.0
+    return np.asarray((e * length - b * cosine) ** 2 + b**2 * max(1 - cosine**2, 0.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Supervision:
     """What the population loss knows: sum counts * |e v - target theta|^2 over the effective weights e of a model.
@@ -146,9 +159,8 @@ class Supervision:
     theta: Array
 
     def loss(self, e: Array, v: Array) -> float:
-        """E loss, expanded so that it costs no array with an axis of d."""
-        cross = float(v @ self.theta)
-        return float(np.sum(self.counts * (e * e * float(v @ v) - 2 * cross * e * self.target + self.target**2)))
+        """E loss, summed over all supervised outputs of all windows."""
+        return float(np.sum(self.counts * pair_loss(e, self.target, v, self.theta)))
 
     def gradient(self, e: Array, v: Array) -> tuple[Array, Array]:
         """The gradients of `loss` by e and by v."""
@@ -173,9 +185,7 @@ def supervised_outputs(ring: Ring, setting: Setting) -> int:
 
 def test_loss(ring: Ring, matrix: Array, v: Array, theta: Array) -> Array:
     """[n]: E (y_hat_i - y_i)^2 at each position when all n positions carry tokens."""
-    b = ring.target
-    per_pair = matrix**2 * float(v @ v) - 2 * matrix * b * float(v @ theta) + b**2
-    return np.asarray(per_pair.sum(axis=1))
+    return np.asarray(pair_loss(matrix, ring.target, v, theta).sum(axis=1))
 
 
 def sampled_test_loss(

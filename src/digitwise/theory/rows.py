@@ -1,0 +1,86 @@
+"""One row of the comparison: what the theory says, what training gave, and the range in which the two agree.
+
+`interval` is always the range around the *prediction* in which the measured value has to lie, and it is fixed before
+looking at the measured value. It is made in one of two ways, named in the row's `allowed`:
+
+- derived: a bound on what finite time, finite steps or finite weight decay can still change, or rounding;
+- sampling: 99.9 % of the spread over random starts (3.29 standard deviations of the mean), with the standard deviation
+  from theory where it is known and from the drawn values where it is not. 99.9 and not 95, because there are dozens of
+  rows, and a table in which two rows always fail by chance teaches people to ignore failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SPREAD = 3.29
+
+
+@dataclass(frozen=True)
+class Row:
+    """A prediction next to its measurement. `claim` marks the three parts of the paper's proposition."""
+
+    name: str
+    statement: str
+    prediction: float
+    measured: float
+    interval: tuple[float, float]
+    allowed: str
+    seeds: tuple[int, ...]
+    claim: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """`holds` or `fails`; a measured nan fails."""
+        low, high = self.interval
+        return "holds" if low <= self.measured <= high else "fails"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON values, numbers to six digits (the verdict is taken before rounding)."""
+        return {
+            "name": self.name,
+            "claim": self.claim,
+            "statement": self.statement,
+            "prediction": _round(self.prediction),
+            "measured": _round(self.measured),
+            "interval": [_round(end) for end in self.interval],
+            "allowed": self.allowed,
+            "seeds": list(self.seeds),
+            "verdict": self.verdict,
+        }
+
+
+def around(value: float, tolerance: float) -> tuple[float, float]:
+    """The interval value +- tolerance."""
+    return value - tolerance, value + tolerance
+
+
+def sampling_error(values: Iterable[float]) -> float:
+    """3.29 standard errors of the mean of independent values (infinite for a single one, which proves nothing)."""
+    drawn = np.fromiter(values, dtype=float)
+    return SPREAD * float(drawn.std(ddof=1)) / float(np.sqrt(len(drawn))) if len(drawn) > 1 else float("inf")
+
+
+def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
+    """The rows as a Markdown table, claims in bold."""
+    lines = ["| row | what | predicted | measured | must lie in | verdict |", "|---|---|---:|---:|---|---|"]
+    for row in rows:
+        name = f"**`{row['name']}`**" if row["claim"] else f"`{row['name']}`"
+        low, high = row["interval"]
+        numbers = [_show(row["prediction"]), _show(row["measured"]), f"{_show(low)} to {_show(high)}"]
+        lines.append("| " + " | ".join([name, row["statement"], *numbers, row["verdict"]]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _round(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _show(value: float) -> str:
+    if value == 0:
+        return "0"
+    return f"{value:.2g}" if abs(value) < 1e-3 else f"{value:.5g}"

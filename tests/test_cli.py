@@ -1,0 +1,212 @@
+"""Every command end to end, in real processes, on the smoke profile."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from digitwise.cli import main, parse_numbers
+from digitwise.recipes import PROFILES, RECIPES, arms
+
+
+def digitwise(*arguments: str, code: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "digitwise.cli", *map(str, arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+    assert result.returncode == code, result.stderr
+    return result
+
+
+def in_process(capsys, *arguments: str) -> str:
+    assert main([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A recipe, trained and tested by a real process."""
+    root = tmp_path_factory.mktemp("runs")
+    result = digitwise("reproduce", "quickstart", "--profile", "smoke", "--out", root, "--json")
+    return root, json.loads(result.stdout), result.stderr
+
+
+def test_reproduce_trains_tests_and_draws(trained):
+    root, document, progress = trained
+    assert [row["digits"] for row in document["last"]] == list(range(1, 13))
+    assert {"problems", "absolute", "absolute 95%", "relative", "relative 95%"} < set(document["last"][0])
+    assert Path(document["figure"]).stat().st_size > 5000
+    assert len(document["runs"]) == 2
+    assert "train quickstart" in progress and "100%" in progress
+    folder = root / "quickstart" / "relative-seed0"
+    assert {path.name for path in folder.iterdir()} == {
+        "config.json", "environment.json", "metrics.jsonl", "checkpoints", "counts.json",
+    }  # fmt: skip
+
+
+def test_reproduce_does_not_do_again_what_is_done(trained, capsys, monkeypatch):
+    root, document, _ = trained
+    monkeypatch.setattr("digitwise.engine.Engine.step", lambda *_: pytest.fail("trained again"))
+    table = in_process(capsys, "reproduce", "quickstart", "--profile", "smoke", "--out", root)
+    assert "relative 95%" in table and str(document["figure"]) in table
+
+
+def test_eval_and_figure(trained, capsys):
+    root, _, _ = trained
+    folder = root / "quickstart" / "relative-seed0"
+    rows = json.loads(in_process(capsys, "eval", folder, "--lengths", "2,4-5", "--checkpoints", "all", "--json"))
+    assert [row["digits"] for row in rows] == [2, 4, 5] * 2
+    assert "last" in rows[-1]["checkpoint"]
+    assert all(row["problems"] == 20 for row in rows)
+    table = list(csv.DictReader(io.StringIO(in_process(capsys, "eval", folder, "--lengths", "2", "--csv"))))
+    assert table[0]["digits"] == "2"
+    drawn = json.loads(in_process(capsys, "figure", folder, "--json"))
+    assert len(drawn["curves"]) == 2 and Path(drawn["figure"]).exists()
+    both = in_process(capsys, "figure", folder, root / "quickstart" / "absolute-seed0", "--to", root / "both.svg")
+    assert (root / "both.svg").read_text().startswith("<?xml") and str(root / "both.svg") in both
+
+
+def test_train_changes_fields_and_shows_them(tmp_path, capsys):
+    changes = ["--steps", "4", "--encoding=uniform", "--architecture.width", "24", "--arm", "relative"]
+    out = in_process(capsys, "train", "quickstart", "--profile", "smoke", *changes, "--out", tmp_path, "--json")
+    document = json.loads(out)
+    assert document[0]["steps"] == 4
+    config = json.loads((Path(document[0]["run"]) / "config.json").read_text())["experiment"]
+    assert config["encoding"] == {"kind": "Uniform", "operand": 0}
+    assert config["architecture"]["width"] == 24
+    shown = in_process(capsys, "train", "quickstart", "--show", *changes)
+    assert "architecture.width" in shown and not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("what", ["recipes", "tasks", "encodings", "distributions", "suites", "runs"])
+def test_ls(what, capsys, trained):
+    rows = json.loads(in_process(capsys, "ls", what, "--json", *(["--out", trained[0]] if what == "runs" else [])))
+    assert len(rows) >= 2
+    assert all(row.get("name", row.get("run")) for row in rows)
+    assert in_process(capsys, "ls", what)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_builds(name, profile):
+    for experiment in arms(name, profile).values():
+        if profile == "smoke":
+            assert experiment.build()
+        assert experiment.training.kept_steps[-1] == experiment.training.steps
+
+
+def test_help_needs_no_torch():
+    code = """
+import sys
+from digitwise.cli import main
+try:
+    main(["--help"])
+except SystemExit:
+    pass
+assert not {"torch", "numpy", "matplotlib"} & set(sys.modules), "too much was imported"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("command", ["train", "eval", "ls", "figure", "reproduce", "bench"])
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main([command, "--help"])
+    assert exit_.value.code == 0
+    assert "--json" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "quikstart"], "did you mean quickstart"),
+        (["train"], "name a recipe"),
+        (["train", "quickstart", "--stpes", "5"], "did you mean --steps"),
+        (["train", "quickstart", "--steps", "many"], "--steps: 'many' is not a number"),
+        (["train", "quickstart", "--steps"], "needs a value"),
+        (["train", "quickstart", "--encoding", "relativ"], "did you mean relative"),
+        (["train", "quickstart", "--max_length", "30"], "canvas of at least 30"),
+        (["train", "quickstart", "--profile", "gpu"], "no profile"),
+        (["train", "quickstart", "--arm", "uniform"], "no arm"),
+        (["train", "--resume", "nowhere"], "no run folder"),
+        (["eval", "nowhere"], "no run folder"),
+        (["eval", "nowhere", "--foo"], "unknown option --foo"),
+        (["figure", "nowhere"], "no run folder"),
+        (["reproduce", "quickstart", "--seeds", "a"], "--seeds takes numbers"),
+        (["bench", "nothing"], "invalid choice"),
+        (["fly"], "invalid choice"),
+    ],
+)
+def test_mistakes_get_one_line_and_write_nothing(arguments, message, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert message in captured.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_length_beyond_the_canvas_names_the_canvas_that_would_do(trained, capsys):
+    assert main(["eval", str(trained[0] / "quickstart" / "relative-seed0"), "--lengths", "13"]) == 2
+    assert "canvas of at least 13" in capsys.readouterr().err
+
+
+def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
+    def refused(folder: Path, message: str) -> None:
+        assert main(["eval", str(folder)]) == 2
+        error = capsys.readouterr().err
+        assert message in error and error.count("\n") == 1
+
+    def copy(name: str) -> Path:
+        import shutil
+
+        return Path(shutil.copytree(trained[0] / "quickstart" / "relative-seed0", tmp_path / name))
+
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text('{"model": "gpt"}')
+    refused(tmp_path / "foreign", "not of format 1")
+    cut = copy("cut")
+    (cut / "config.json").write_text((cut / "config.json").read_text()[:80])
+    refused(cut, "config.json is damaged")
+    odd = copy("odd")
+    (odd / "config.json").write_text((odd / "config.json").read_text().replace('"width"', '"breadth"'))
+    refused(odd, "no field 'breadth'")
+    weights = copy("weights")
+    (weights / "counts.json").unlink()
+    (weights / "checkpoints" / "20.safetensors").write_bytes(b"\x00" * 30)
+    refused(weights, "20.safetensors is damaged")
+    other = copy("other")
+    (other / "counts.json").unlink()
+    (other / "config.json").write_text((other / "config.json").read_text().replace('"width": 16', '"width": 32'))
+    refused(other, "does not fit its config.json")
+    counts = copy("counts")
+    (counts / "counts.json").write_text("[{]")
+    refused(counts, "counts.json is damaged")
+    empty = copy("empty")
+    for path in (empty / "checkpoints").iterdir():
+        path.unlink()
+    refused(empty, "no checkpoint yet")
+
+
+def test_a_folder_in_use_is_not_overwritten(trained, capsys):
+    assert main(["train", "quickstart", "--profile", "smoke", "--out", str(trained[0])]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["reproduce", "quickstart", "--profile", "cpu", "--out", str(trained[0])]) == 2
+    assert "holds another experiment" in capsys.readouterr().err
+
+
+def test_bench_data_prints_rates(capsys, monkeypatch):
+    from digitwise import bench
+
+    rows = bench.data(problems=200, repeats=1)
+    assert all(row["a second"] > 0 for row in rows)
+
+
+def test_numbers_on_the_command_line():
+    assert parse_numbers("1-3,7", "--lengths") == [1, 2, 3, 7]
+    with pytest.raises(ValueError, match="--lengths"):
+        parse_numbers("3-", "--lengths")
