@@ -187,9 +187,12 @@ def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
     (counts / "counts.json").write_text("[{]")
     refused(counts, "counts.json is damaged")
     empty = copy("empty")
-    for path in (empty / "checkpoints").iterdir():
-        path.unlink()
+    (empty / "metrics.jsonl").unlink()
     refused(empty, "no checkpoint yet")
+    bare = copy("bare")
+    (bare / "counts.json").unlink()
+    (bare / "checkpoints" / "20.safetensors").unlink()
+    refused(bare, "not the weights of step 20")
 
 
 def test_a_folder_in_use_is_not_overwritten(trained, capsys):

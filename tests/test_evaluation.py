@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -45,7 +44,7 @@ def test_exact_match_counts_every_symbol(run):
     model, task = load_model(run, 20), SMALL.task
     suite = SUITES["uniform"]
     stratum = suite.strata(task, [1])[0]
-    operands = suite.draw(task, stratum, 40, 0)
+    operands = suite.draw(stratum, 40, 0)
     batch = task.encode(operands)
     coordinates = task.coordinates().map(lambda array: torch.as_tensor(array.copy()))
     right = 0
@@ -57,7 +56,7 @@ def test_exact_match_counts_every_symbol(run):
 
 def test_places_are_counted_one_by_one(run):
     counts = evaluate(run, "places", lengths=[3])
-    assert [count.group for count in counts] == ["place 0", "place 1", "place 2", "place 3"]
+    assert [count.group for count in counts] == ["", "place 0", "place 1", "place 2", "place 3"]
     whole = evaluate(run, "uniform", lengths=[3])[0]
     assert all(count.tried == 40 for count in counts)
     assert whole.correct <= min(count.correct for count in counts)
@@ -70,7 +69,7 @@ def test_no_validation_problem_is_in_a_test(run):
     assert len(without(reserved, some)[0]) == len(reserved[0]) - 7
     one_digit = replace(SMALL, testing=replace(SMALL.testing, validation_lengths=(1,), validation_problems=60))
     suite = SUITES["uniform"]
-    drawn = suite.draw(one_digit.task, suite.strata(one_digit.task, [1])[0], 200, 0)
+    drawn = suite.draw(suite.strata(one_digit.task, [1])[0], 200, 0)
     kept = without(drawn, validation_problems(one_digit)[1])
     both = {(int(a[0]), int(b[0])) for a, b in zip(*validation_problems(one_digit)[1], strict=True)}
     assert 0 < len(kept[0]) < 200
@@ -82,7 +81,7 @@ def test_batches_shrink_with_the_square_of_the_length(run):
     assert batch_size(model, 41) == 1024
     assert 1 <= batch_size(model, 2001) < 64
     long = replace(SMALL, task=Addition(1000), testing=replace(SMALL.testing, lengths=(1000,)))
-    operands = long.task.draw(SUITES["uniform"].strata(long.task, [1000])[0].distribution, np.random.default_rng(0), 3)
+    operands = SUITES["uniform"].draw(SUITES["uniform"].strata(long.task, [1000])[0], 3, seed=0)
     assert evaluation.correct_symbols(long.build(), long.task, operands).shape == (3, 1001)
 
 
@@ -96,8 +95,8 @@ def test_length_beyond_the_canvas_is_refused_before_any_work(run):
 
 
 def cell(**changes) -> Count:
-    return Count(**{"suite": "uniform", "version": 1, "length": 5, "group": "", "seed": 0, "checkpoint": 10,
-                    "tried": 10, "correct": 5, **changes})  # fmt: skip
+    plain = {"suite": "uniform", "version": 1, "length": 5, "stratum": "", "group": "", "seed": 0, "checkpoint": 10}
+    return Count(**{**plain, "tried": 10, "correct": 5, **changes})
 
 
 def test_counts_merge_by_adding():

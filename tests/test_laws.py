@@ -103,9 +103,8 @@ def test_a_thousand_digits():
     assert exact[1000] == Fraction(45 * 10**999, 100**1000)
 
 
-@pytest.mark.parametrize(("multiplier", "length"), [(1, 1), (1, 2), (1, 5), (2, 1), (2, 2), (2, 4)])
-@pytest.mark.parametrize("leading", [False, True])
-def test_levels_of_all_products_counted(multiplier, length, leading):
+def levels_listed(multiplier, length, leading):
+    """The law of the levels by listing all products."""
     numbers = np.arange(10 ** (length - 1) if leading and length > 1 else 0, 10**length)
     digits = (numbers[:, None] // 10 ** np.arange(length) % 10).astype(np.uint8)
     seen = np.zeros(13, dtype=np.int64)
@@ -113,9 +112,20 @@ def test_levels_of_all_products_counted(multiplier, length, leading):
         written = (value // 10 ** np.arange(multiplier) % 10).astype(np.uint8)
         found = cx.product_rounds(np.broadcast_to(written, (len(digits), multiplier)), digits)
         seen += np.bincount(found, minlength=13)
+    return [Fraction(int(count), int(seen.sum())) for count in seen]
+
+
+@pytest.mark.parametrize(("multiplier", "length"), [(1, 1), (1, 2), (1, 5), (2, 1), (2, 2), (2, 4)])
+@pytest.mark.parametrize("leading", [False, True])
+def test_levels_of_all_products_counted(multiplier, length, leading):
     exact = levels_law(multiplier, length, leading)
     assert exact.method == "exact"
-    assert exact.probabilities.tolist() == [Fraction(int(count), int(seen.sum())) for count in seen]
+    assert exact.probabilities.tolist() == levels_listed(multiplier, length, leading)
+
+
+@pytest.mark.slow
+def test_levels_of_three_digit_multipliers():
+    assert levels_law(3, 3, method="exact").probabilities.tolist() == levels_listed(3, 3, False)
 
 
 def test_levels_in_three_ways():
@@ -133,11 +143,12 @@ def test_levels_in_three_ways():
     assert levels_law(3, 5, samples=1000, seed=1).probabilities.tolist() != levels_law(3, 5, samples=1000)[:].tolist()
 
 
-def test_levels_of_a_long_product_are_the_rounds():
-    """A product of 2 and 30 nines has columns of 18 everywhere: one round, then a cascade of 29 and its last step."""
-    nines = np.full((1, 30), 9, dtype=np.uint8)
-    assert cx.product_rounds(np.array([[2]], np.uint8), nines).tolist() == [2]
-    assert float(levels_law(1, 30, upto=40)[31]) > 0
+@pytest.mark.parametrize(("multiplier", "length"), [(1, 18), (1, 19), (2, 18)])
+def test_levels_at_the_edge_of_machine_integers(multiplier, length):
+    exact = levels_law(multiplier, length, method="exact", upto=6)
+    assert exact.probabilities.sum() == 1
+    double = levels_law(multiplier, length, method="double", upto=6)
+    assert abs(exact.floats() - double.probabilities).max() < 1e-13
 
 
 def test_the_papers_products():
@@ -215,3 +226,18 @@ def test_the_page_tells_the_truth():
         found = levels_law(int(multiplier), int(length), upto=5).floats()
         assert chances == [f"{chance:.6f}" for chance in found], name
     assert f"P(cascade <= 4) = {float(law(50).at_most(4)):.6f}" in PAGE.read_text()
+    assert f"P(cascade >= 10) = {float(1 - law(50).at_most(9)):.1e}" in PAGE.read_text()
+
+
+def test_the_pages_examples():
+    """Every line of Python in the page runs, and a line whose comment begins with a number returns it."""
+    for block in PAGE.read_text().split("```python\n")[1:]:
+        names: dict = {}
+        for line in block.split("```")[0].splitlines():
+            code, _, comment = line.partition("#")
+            if not comment:
+                exec(line, names)
+                continue
+            result, wanted = eval(code, names), comment.split()[0]
+            if wanted.isdigit():
+                assert int(result) == int(wanted), line

@@ -10,16 +10,17 @@ SOURCE = Path(__file__).parent.parent / "src" / "digitwise"
 #: From the top down; a module may import what stands below its own line, and its own line's other modules.
 LAYERS = [
     ["cli"],
-    ["bench", "reproduction", "conformance", "theory"],
+    ["bench", "reproduction", "prediction", "exchange", "conformance", "theory"],
     ["recipes"],
     ["training"],
     ["evaluation", "engine"],
     ["runs", "suites"],
-    ["experiment", "figures"],
+    ["experiment", "figures", "complexity_figures"],
     ["model"],
     ["encodings"],
     ["tasks"],
-    ["counts", "tables", "complexity", "laws", "explain"],
+    ["levels", "explain"],
+    ["counts", "tables", "complexity", "laws"],
     ["digits", "coordinates", "config", "rng"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}

@@ -244,6 +244,7 @@ def evaluate(options: argparse.Namespace) -> None:
             "checkpoint": run.titles(count.checkpoint),
             "suite": f"{count.suite} v{count.version}",
             "digits": count.length,
+            "stratum": count.stratum,
             "group": count.group,
             "problems": count.tried,
             "correct": count.correct,
@@ -257,8 +258,8 @@ def evaluate(options: argparse.Namespace) -> None:
         )
         rows += [row(run, count) for count in found]
     bar.close()
-    if len({r["group"] for r in rows}) == 1:
-        rows = [{k: v for k, v in r.items() if k != "group"} for r in rows]
+    dull = [name for name in ("stratum", "group") if not any(row[name] for row in rows)]
+    rows = [{name: value for name, value in row.items() if name not in dull} for row in rows]
     show(options, rows, rows, f"draw them: digitwise figure {' '.join(map(str, options.runs))}")
 
 
@@ -304,7 +305,7 @@ def figure(options: argparse.Namespace) -> None:
     by = options.by or ("run" if len(runs) > 1 else "checkpoint")
     curves = []
     for run in runs:
-        counts = [count for count in run.counts() if count.suite == options.suite and count.group == ""]
+        counts = [count for count in run.counts() if count.suite == options.suite and not count.group]
         if not counts:
             raise ValueError(f"{run.folder} has not been tested on {options.suite}: digitwise eval {run.folder}")
         steps = sorted({count.checkpoint for count in counts})

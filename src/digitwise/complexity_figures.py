@@ -124,7 +124,7 @@ def _draw(panel: Panel, path: Path, samples: int, seed: int) -> Path:
             ms=5,
             mfc="none",
             color=dots,
-            label="none drawn",
+            label="none drawn: upper bound",
         )
     for index in classes:
         top = max(chances[index], intervals[index][1] if index in seen else FLOOR)
@@ -133,7 +133,7 @@ def _draw(panel: Panel, path: Path, samples: int, seed: int) -> Path:
         )
     check = found["check"]
     note = f"{check['what']}: law {check['law']:.4g}, paper {panel.paper}"
-    axes.annotate(note, (0.985, 0.76), xycoords="axes fraction", ha="right", fontsize=8, color="#555555")
+    axes.annotate(note, (0.985, 0.72), xycoords="axes fraction", ha="right", fontsize=8, color="#555555")
     axes.set_yscale("log")
     axes.set(xlabel=panel.xlabel, ylabel="probability", title=panel.title, xticks=classes, ylim=(FLOOR, 20))
     axes.set_yticks([10.0**power for power in range(-6, 1)])

@@ -13,7 +13,8 @@ class Count:
     suite: str
     version: int
     length: int
-    group: str  # what the suite tells apart within a length: "cascade 3", "place 0", "" for nothing
+    stratum: str  # what was drawn, where a suite draws several kinds of problems: "cascade 3"
+    group: str  # a part of the stratum that is counted by itself: "place 0"; "" for all of it
     seed: int  # of the problems, not of the training
     checkpoint: int
     tried: int
@@ -24,8 +25,8 @@ class Count:
             raise ValueError(f"{self.correct} of {self.tried} is not a count")
 
     @property
-    def key(self) -> tuple[str, int, int, str, int, int]:
-        return (self.suite, self.version, self.length, self.group, self.seed, self.checkpoint)
+    def key(self) -> tuple[str, int, int, str, str, int, int]:
+        return (self.suite, self.version, self.length, self.stratum, self.group, self.seed, self.checkpoint)
 
     @property
     def accuracy(self) -> float:

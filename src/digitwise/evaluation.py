@@ -7,13 +7,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from digitwise import digits as dg
 from digitwise.config import did_you_mean
 from digitwise.counts import Count
 from digitwise.experiment import Experiment
 from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
-from digitwise.suites import SUITES, Stratum, Suite
+from digitwise.suites import SUITES
 from digitwise.tasks import ExactLength, Operands, Task
 
 MEMORY = 2**30
@@ -75,14 +76,15 @@ def validate(model: Encoder, experiment: Experiment) -> float:
 
 def without(operands: Operands, others: Operands) -> Operands:
     """The problems that are not among the others."""
-    keep = ~np.isin(_identities(operands), _identities(others))
+    widths = [max(a.shape[1], b.shape[1]) for a, b in zip(operands, others, strict=True)]
+    keep = ~np.isin(_identities(operands, widths), _identities(others, widths))
     return tuple(operand[keep] for operand in operands)
 
 
-def _identities(operands: Operands) -> NDArray[np.void]:
+def _identities(operands: Operands, widths: list[int]) -> NDArray[np.void]:
     """One value for each problem, equal when the problems are."""
-    rows = np.ascontiguousarray(np.concatenate(operands, axis=1))
-    return rows.view(np.dtype((np.void, rows.shape[1])))[:, 0]
+    rows = np.concatenate([dg.widen(o, width) for o, width in zip(operands, widths, strict=True)], axis=1)
+    return np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1])))[:, 0]
 
 
 def evaluate(
@@ -103,8 +105,6 @@ def evaluate(
     if problems < 1:
         raise ValueError(f"--problems must be at least 1, not {problems}")
     strata = chosen.strata(experiment.task, experiment.testing.lengths if lengths is None else lengths)
-    for stratum in strata:
-        stratum.distribution.width(experiment.task.canvas)  # refuse what does not fit before any work is done
     reserved = validation_problems(experiment)
     known = run.counts()
     model_at = cache(lambda step: load_model(run, step))  # loaded only if something is left to do
@@ -112,28 +112,27 @@ def evaluate(
     steps, done = run.select(checkpoints), 0
     for checkpoint in steps:
         for stratum in strata:
-            operands = chosen.draw(experiment.task, stratum, problems, seed)
+            operands = chosen.draw(stratum, problems, seed)
             if stratum.length in reserved:
                 operands = without(operands, reserved[stratum.length])
-            cells = [count for count in known if _is_of(count, chosen, stratum, seed, checkpoint, len(operands[0]))]
-            if not cells:
+            key = (chosen.name, chosen.version, stratum.length, stratum.name)
+            cells = [
+                count
+                for count in known
+                if (count.suite, count.version, count.length, count.stratum) == key
+                and (count.seed, count.checkpoint) == (seed, checkpoint)
+            ]
+            if not any(count.group == "" and count.tried == len(operands[0]) for count in cells):
                 right = correct_symbols(model_at(checkpoint), experiment.task, operands)
-                for group, hits in chosen.tally(stratum, right).items():
-                    key = (chosen.name, chosen.version, stratum.length, group, seed, checkpoint)
-                    cells.append(Count(*key, tried=len(hits), correct=int(hits.sum())))
+                cells = [
+                    Count(*key, group, seed, checkpoint, tried=len(hits), correct=int(hits.sum()))
+                    for group, hits in {"": right.all(1), **chosen.tally(stratum, operands, right)}.items()
+                ]
             results += cells
             done += 1
             progress(done, len(strata) * len(steps))
         run.add_counts(results)
     return results
-
-
-def _is_of(count: Count, suite: Suite, stratum: Stratum, seed: int, checkpoint: int, tried: int) -> bool:
-    return (
-        (count.suite, count.version, count.length) == (suite.name, suite.version, stratum.length)
-        and (count.seed, count.checkpoint, count.tried) == (seed, checkpoint, tried)
-        and (suite.by_place or count.group == stratum.group)
-    )
 
 
 def load_model(run: Run, checkpoint: int) -> Encoder:

@@ -25,7 +25,7 @@ from digitwise.laws import Law
 from digitwise.rng import generator
 
 METHODS = ("exact", "double", "monte carlo")
-EMPTY_COLUMNS = 4  # above the multiplicand: a three-digit multiplier reaches three of them, and one more settles
+EMPTY_COLUMNS = 3  # above the multiplicand: as far as a three-digit multiplier reaches
 # Longest multiplicands counted exactly and in floating point by default, a second or two each. The 900 multipliers of
 # three digits have 900,000 states, so their law takes minutes; it is there for who asks for it by name.
 FEASIBLE = {1: (200, 2000), 2: (18, 40), 3: (0, 0)}

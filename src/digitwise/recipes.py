@@ -78,8 +78,8 @@ def canvas20(profile: str) -> Arms:
     experiment = Experiment(
         task=Addition(canvas=20),
         data=UniformLengths(5),
-        architecture=Architecture(layers=4, width=128, heads=4),
-        training=Training(steps=6000, batch=64, rate=1e-3, checkpoints=8),
+        architecture=Architecture(layers=3, width=96, heads=4),
+        training=Training(steps=5000, batch=64, rate=3e-3, checkpoints=10),
         testing=Testing(tuple(range(1, 21)), problems=1000, validation_lengths=(10, 15)),
     )
     if profile == "paper":

@@ -83,7 +83,12 @@ def reproduce(
 
 def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> list[Count]:
     """The counts of the last or best checkpoint of several runs."""
-    return [c for run in runs for c in run.counts() if c.suite == suite and c.checkpoint in run.select(checkpoint)]
+    return [
+        c
+        for run in runs
+        for c in run.counts()
+        if c.suite == suite and not c.group and c.checkpoint in run.select(checkpoint)
+    ]
 
 
 def side_by_side(runs: dict[str, list[Run]], checkpoint: str) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ class Run:
         folder = Path(folder)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
-        (folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, experiment)
         run._write_json("environment.json", environment())
         run._write_json("config.json", {"format": FORMAT, "experiment": describe(experiment)})
@@ -62,18 +62,22 @@ class Run:
     # Weights
 
     def checkpoints(self) -> list[int]:
-        return sorted(int(path.stem) for path in (self.folder / "checkpoints").glob("*.safetensors"))
+        """Steps that were kept: each was validated when it was written. Results can be read without the weights."""
+        return sorted(self.validation())
 
     def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor]) -> None:
-        path = self.folder / "checkpoints" / f"{step}.safetensors"
+        path = self._weights(step)
+        path.parent.mkdir(exist_ok=True)
         with _replacing(path) as temporary:
             save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
 
+    def _weights(self, step: int) -> Path:
+        return self.folder / "checkpoints" / f"{step}.safetensors"
+
     def load_checkpoint(self, step: int) -> dict[str, torch.Tensor]:
-        path = self.folder / "checkpoints" / f"{step}.safetensors"
+        path = self._weights(step)
         if not path.exists():
-            there = ", ".join(map(str, self.checkpoints())) or "none"
-            raise ValueError(f"{self.folder} has no checkpoint {step}; there is {there}")
+            raise ValueError(f"{self.folder} holds results but not the weights of step {step}: train it again")
         try:
             return load_file(path)
         except (SafetensorError, OSError) as error:
@@ -154,9 +158,9 @@ class Run:
         rows = [row for row in self.metrics() if row["step"] <= step]
         with _replacing(self.folder / "metrics.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        for later in self.checkpoints():
-            if later > step:
-                (self.folder / "checkpoints" / f"{later}.safetensors").unlink()
+        for path in (self.folder / "checkpoints").glob("*.safetensors"):
+            if int(path.stem) > step:
+                path.unlink()
 
     def validation(self) -> dict[int, float]:
         """Accuracy on the validation set by checkpoint."""

@@ -7,8 +7,16 @@ import numpy as np
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
 from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
+from digitwise.tasks.conditional import (
+    CONDITIONAL,
+    Cascade,
+    ConsecutiveCarries,
+    MixedComplexity,
+    NinesRun,
+    UniformComplexity,
+)
 from digitwise.tasks.distributions import (
-    DISTRIBUTIONS,
+    PLAIN,
     Distribution,
     ExactLength,
     Mixture,
@@ -40,6 +48,7 @@ class Task(Protocol):
     def render(self, operands: Operands) -> list[str]: ...
 
 
+DISTRIBUTIONS = PLAIN | CONDITIONAL
 TASKS = {"addition": Addition, "multiplication": Multiplication}
 
 __all__ = [
@@ -47,14 +56,19 @@ __all__ = [
     "TASKS",
     "Addition",
     "Batch",
+    "Cascade",
+    "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
+    "MixedComplexity",
     "Mixture",
     "Multiplication",
+    "NinesRun",
     "NoCarry",
     "Operands",
     "Shifted",
     "Task",
+    "UniformComplexity",
     "UniformLengths",
     "UniformValues",
 ]

@@ -63,6 +63,7 @@ class MixedComplexity:
         return fits(self.max_length, canvas)
 
     def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
+        _two(self, operands, canvas)
         values, complexity = UniformValues(self.max_length), UniformComplexity(self.max_length)
         return Mixture(((0.5, values), (0.5, complexity))).draw(rng, count, operands, canvas)
 

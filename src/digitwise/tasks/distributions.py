@@ -141,7 +141,7 @@ def _columns_without_carry(rng: np.random.Generator, shape: tuple[int, ...], lea
     return pairs[rng.integers(0, len(pairs), shape)]
 
 
-DISTRIBUTIONS = {
+PLAIN = {
     "values": UniformValues,
     "lengths": UniformLengths,
     "exact": ExactLength,

@@ -87,7 +87,7 @@ class FactoredRelative:
         return params["p"] @ params["u"], params["v"]
 
     def pull_back(self, params: Params, by_e: Array, by_v: Array) -> Params:
-        return {"p": np.outer(by_e, params["u"]), "u": by_e @ params["p"], "v": by_v}
+        return {"p": by_e[:, None] * params["u"], "u": by_e @ params["p"], "v": by_v}
 
 
 @dataclass(frozen=True)

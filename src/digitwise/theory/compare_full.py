@@ -166,7 +166,7 @@ def _outcome_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
         "derived: unseen vectors are still exp(-6) of their first length",
         seeds,
     )
-    rpe = [train(WINDOW, RPE, seed, Descent(0.002, 10000, 0.3), FullRelative()) for seed in seeds]
+    rpe = [train(WINDOW, RPE, seed, Descent(0.004, 5000, 0.3), FullRelative()) for seed in seeds]
     yield Row(
         "full-rpe",
         "all of W_K, W_Q, W_V, h, p and u trained: RPE still has loss 0 at every position (largest)",
@@ -177,7 +177,7 @@ def _outcome_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
         seeds,
     )
     indefinite = Ring(n=21, n_1=7, d=42, alpha=1.0, beta=(1.0,))
-    fits = [train(indefinite, APE, seed, Descent(0.01, 4000), FullAbsolute()) for seed in seeds]
+    fits = [train(indefinite, APE, seed, Descent(0.01, 2500), FullAbsolute()) for seed in seeds]
     yield Row(
         "psd-full",
         "W_K and W_Q apart: training loss 0 also for alpha 1, beta 1, where P P' stops",

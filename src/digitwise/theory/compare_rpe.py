@@ -155,7 +155,7 @@ def _other_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
         seeds,
     )
     indefinite = Ring(n=21, n_1=7, d=42, alpha=1.0, beta=(1.0,))
-    fits = [train(indefinite, RPE, seed, Descent(step=0.005, steps=6000)) for seed in seeds]
+    fits = [train(indefinite, RPE, seed, Descent(step=0.01, steps=3000)) for seed in seeds]
     yield Row(
         "psd-rpe",
         "RPE fits any weights: training loss 0 also for alpha 1, beta 1, where APE stops",

@@ -8,9 +8,27 @@ import numpy as np
 
 from digitwise.theory import predictions
 from digitwise.theory.descent import Descent, descend
-from digitwise.theory.experiments import DECAY, FIVE_NEIGHBOURS, ONE_NEIGHBOUR, Trained, begin, experiment, train
+from digitwise.theory.experiments import (
+    DECAY,
+    FIVE_NEIGHBOURS,
+    ONE_NEIGHBOUR,
+    Trained,
+    begin,
+    experiment,
+    schedule,
+    train,
+)
 from digitwise.theory.flow import flow_gram, flow_lags, invariant_spectrum, invariant_vectors, lags_of_spectrum
-from digitwise.theory.ring import APE_SHIFTS, Array, Ring, circulant, generator, pair_counts, supervised_outputs
+from digitwise.theory.ring import (
+    APE_SHIFTS,
+    Array,
+    Ring,
+    circulant,
+    generator,
+    pair_counts,
+    supervised_outputs,
+    test_loss,
+)
 from digitwise.theory.rows import SPREAD, Row, around, sampling_error
 
 # w = 0, beta = 0 (Case 1 of the proof): each sequence shows one token, and the task is to repeat it times alpha.
@@ -221,6 +239,16 @@ def _experiment_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
             "derived: finite time",
             seeds,
         )
+        flows, walks, tolerances = zip(*(_three_losses(ring, seed) for seed in seeds), strict=True)
+        yield Row(
+            f"{name}-loss",
+            f"m = {ring.m}: mean loss with tokens everywhere, descent against the flow of A_kl from the same start",
+            float(np.mean(flows)),
+            float(np.mean(walks)),
+            around(float(np.mean(flows)), float(np.mean(tolerances))),
+            "derived: twice the change on halving the step",
+            seeds,
+        )
         near = [np.abs(_seen_part(run)).max() for run in runs]
         yield Row(
             f"{name}-near",
@@ -231,6 +259,16 @@ def _experiment_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
             "derived: finite time",
             seeds,
         )
+
+
+def _three_losses(ring: Ring, seed: int) -> tuple[float, float, float]:
+    """Test loss by the flow and by descent, and twice what halving the step changes; without decay."""
+    step = schedule(ring, APE_SHIFTS).step / 2
+    coarse, fine = (train(ring, APE_SHIFTS, seed, Descent(step / k, round(4 / ring.n_1 / step) * k)) for k in (1, 2))
+    gram = flow_gram(coarse.start["p"] @ coarse.start["p"].T, coarse.supervision, [coarse.descent.time])[-1]
+    flow = float(test_loss(ring, gram, coarse.theta, coarse.theta).mean())
+    walk, finer = float(coarse.test_loss.mean()), float(fine.test_loss.mean())
+    return flow, finer, 2 * abs(walk - finer)
 
 
 def _seen_part(run: Trained) -> Array:

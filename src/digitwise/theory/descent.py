@@ -57,7 +57,7 @@ def check_decay(decay: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished training: the last arrays, and the population loss after each recorded step."""
+    """A finished training: the last arrays, and the population loss at about 200 steps, evenly spaced by logarithm."""
 
     params: Params
     steps: Array
@@ -68,16 +68,17 @@ def population_gradient(model: Model, params: Params, supervision: Supervision, 
     """The gradient of the expected loss by every trained array, with the decay added."""
     e, v = model.effective(params)
     gradients = model.pull_back(params, *supervision.gradient(e, v))
-    return {name: g + decay * params[name] for name, g in gradients.items() if name not in model.frozen}
+    trained = {name: g for name, g in gradients.items() if name not in model.frozen}
+    return {name: g + decay * params[name] for name, g in trained.items()} if decay else trained
 
 
-def descend(model: Model, params: Params, supervision: Supervision, descent: Descent, record: int | None = None) -> Run:
+def descend(model: Model, params: Params, supervision: Supervision, descent: Descent) -> Run:
     """Gradient descent on the population loss, in closed form: no data are drawn."""
 
     def gradients(params: Params) -> Params:
-        return population_gradient(model, params, supervision, descent.decay)
+        return population_gradient(model, params, supervision)
 
-    return _walk(model, params, supervision, descent, gradients, record, "gradient descent", None)
+    return _walk(model, params, supervision, descent, gradients, "gradient descent", None)
 
 
 def descend_on_samples(
@@ -89,7 +90,6 @@ def descend_on_samples(
     descent: Descent,
     batch: int,
     rng: np.random.Generator,
-    record: int | None = None,
 ) -> Run:
     """Stochastic gradient descent: every step draws `batch` new sequences, each with its own window if shifted."""
     if batch < 1:
@@ -98,9 +98,9 @@ def descend_on_samples(
     def gradients(params: Params) -> Params:
         by_e, by_v = sample_gradient(model, params, ring, setting, supervision.theta, batch, rng)
         pulled = model.pull_back(params, by_e, by_v)
-        return {name: g + descent.decay * params[name] for name, g in pulled.items() if name not in model.frozen}
+        return {name: g for name, g in pulled.items() if name not in model.frozen}
 
-    return _walk(model, params, supervision, descent, gradients, record, "stochastic gradient descent", EXCURSION)
+    return _walk(model, params, supervision, descent, gradients, "stochastic gradient descent", EXCURSION)
 
 
 def sample_gradient(
@@ -162,7 +162,6 @@ def _walk(
     supervision: Supervision,
     descent: Descent,
     gradients: Callable[[Params], Params],
-    record: int | None,
     what: str,
     excursion: float | None,
 ) -> Run:
@@ -171,7 +170,9 @@ def _walk(
     That catches a step which is too large long before anything overflows. Some such steps never overflow at all: they
     throw the weights over the valley, or rattle between its walls, and end in a place that the flow does not reach.
     """
-    start, every = params, record or max(1, descent.steps // 200)
+    start = params
+    keep = 1 - descent.step * descent.decay
+    marks = set(np.geomspace(1, descent.steps, 200).round().astype(int).tolist())
 
     def measure(params: Params) -> tuple[float, float]:
         """The loss, and what the steps really descend: the loss with the decay's own potential added."""
@@ -186,9 +187,9 @@ def _walk(
     with np.errstate(over="ignore", invalid="ignore"):  # the check below names an overflow better than numpy does
         for step in range(1, descent.steps + 1):
             by = gradients(params)
-            params = {name: a - descent.step * by[name] if name in by else a for name, a in params.items()}
-            recorded = step % every == 0 or step == descent.steps
-            if recorded or step % 20 == 0 or step < 10:
+            params = {name: keep * a - descent.step * by[name] if name in by else a for name, a in params.items()}
+            recorded = step in marks
+            if recorded or step % 20 == 0:
                 loss, objective = measure(params)
                 if not objective <= limit:  # also true of nan
                     suggestion = min(safe_step(model, start, supervision), descent.step / 2)

@@ -58,7 +58,7 @@ def schedule(ring: Ring, setting: Setting) -> Descent:
     """
     if setting.relative:
         # p . u times v: the curvature is a sum of three products of two norms, each about (sum b^2)^(1/3) squared
-        step = 0.8 / (2 * ring.n_1 * 3 * ring.variance ** (2 / 3))
+        step = 1.2 / (2 * ring.n_1 * 3 * ring.variance ** (2 / 3))
         return Descent(step, round(60 / step), DECAY)
     windows = ring.n_1 if setting.shifts else 1
     step = 0.72 / (8 * windows * _top(ring))
@@ -68,9 +68,11 @@ def schedule(ring: Ring, setting: Setting) -> Descent:
 
 def begin(ring: Ring, setting: Setting, seed: int, model: Model | None = None) -> tuple[Model, Params, Supervision]:
     """The model, its random start and its population loss; theta is shared by all settings of a seed."""
-    theta = unit_vector(ring.d, generator(seed, "theta"))
+    theta = unit_vector(ring.d, generator(seed, f"theta {ring.d}"))
     model = model or (FactoredRelative() if setting.relative else FactoredAbsolute())
-    start = model.start(ring, theta, generator(seed, f"start {type(model).__name__} {setting.name}"))
+    # The sizes are part of the name: otherwise runs of different size share draws, and a mean over sizes misleads.
+    name = f"start {type(model).__name__} {setting.name} {ring.n} {ring.n_1} {ring.d}"
+    start = model.start(ring, theta, generator(seed, name))
     return model, start, supervise(ring, setting, theta)
 
 

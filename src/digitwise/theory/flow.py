@@ -22,8 +22,8 @@ from digitwise.theory.ring import Array, Ring, Supervision
 def gram_rate(gram: Array, counts: Array, target: Array, decay: float = 0.0) -> Array:
     """d/dt A = -(H A + A H) - 2 decay A with H = 4 C * (A - B), entry by entry product.
 
-    Written out with C[k, k + r] = 2w + 1 - |r| this is eq. A_derivative. Its print has + before the first sum of the last
-    line; the line above it, and the decay of the loss, need -.
+    Written out with C[k, k + r] = 2w + 1 - |r| this is eq. A_derivative. In print its last line has + before the first
+    sum; the line above it, and the decay of the loss, need -.
     """
     pull = 4 * counts * (gram - target) @ gram
     return -(pull + pull.T) - 2 * decay * gram

@@ -104,7 +104,7 @@ def pool_lags(pairs: Array) -> Array:
     """[n, n] -> [n]: sums over all pairs of the same lag, the transpose of `circulant`."""
     n = len(pairs)
     i, r = np.indices((n, n))
-    return np.bincount(((i - r) % n).ravel(), weights=pairs.ravel(), minlength=n)
+    return np.asarray(np.bincount(((i - r) % n).ravel(), weights=pairs.ravel(), minlength=n), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Supervision:
         """The gradients of `loss` by e and by v."""
         by_e = 2 * self.counts * (e * float(v @ v) - self.target * float(v @ self.theta))
         weighted = self.counts * e
-        by_v = 2 * float(np.sum(weighted * e)) * v - 2 * float(np.sum(weighted * self.target)) * self.theta
+        by_v = 2 * float(np.vdot(weighted, e)) * v - 2 * float(np.vdot(weighted, self.target)) * self.theta
         return by_e, by_v
 
 

@@ -1,0 +1,136 @@
+"""Problems for other people's models, and judgement of their answers by the same counts.
+
+A row has `id`, `problem`, `answer`, `length`, `stratum`, `complexity`, `suite`, `version`, `task` and `seed`. Whoever
+answers adds `response` to the rows, or writes a file of their own with `id` and `response`.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from digitwise import digits as dg
+from digitwise.config import did_you_mean
+from digitwise.counts import Count
+from digitwise.suites import SUITES, problem_complexity
+from digitwise.tasks import Task
+
+FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": str, "complexity": int,
+          "suite": str, "version": int, "task": str, "seed": int}  # fmt: skip
+
+
+def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """The problems of a suite as plain rows."""
+    if suite not in SUITES:
+        raise ValueError(f"no suite '{suite}'{did_you_mean(suite, SUITES)}")
+    if count < 1:
+        raise ValueError(f"--problems must be at least 1, not {count}")
+    chosen, name = SUITES[suite], type(task).__name__.lower()
+    for stratum in chosen.strata(task, lengths):
+        operands = chosen.draw(stratum, count, seed)
+        answers, hardness = dg.render(task.solve(operands)), problem_complexity(task, operands)
+        kind = f"-{stratum.name.replace(' ', '-')}" if stratum.name else ""
+        for index, (problem, answer, level) in enumerate(zip(task.render(operands), answers, hardness, strict=True)):
+            yield {
+                "id": f"{name}-{suite}-v{chosen.version}-{stratum.length}{kind}-s{seed}-{index}",
+                "problem": problem, "answer": str(answer), "length": stratum.length, "stratum": stratum.name,
+                "complexity": int(level), "suite": suite, "version": chosen.version, "task": name, "seed": seed,
+            }  # fmt: skip
+
+
+def write(rows: Iterator[dict[str, Any]], path: Path) -> int:
+    """JSON lines, or Parquet by the ending of the name; the number of rows."""
+    if path.suffix == ".parquet":
+        pyarrow, parquet = _parquet()
+        table = pyarrow.Table.from_pylist(list(rows))
+        parquet.write_table(table, path)
+        return table.num_rows
+    if path.suffix not in (".jsonl", ".json"):
+        raise ValueError(f"--out must end in .jsonl or .parquet, not '{path.suffix}'")
+    number = 0
+    with open(path, "w") as file:
+        for row in rows:
+            file.write(json.dumps(row) + "\n")
+            number += 1
+    return number
+
+
+def read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """Rows of a file, and how many lines of it were none."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
+    if path.suffix == ".parquet":
+        _, parquet = _parquet()
+        return parquet.read_table(path).to_pylist(), 0
+    rows, broken = [], 0
+    for line in path.read_text(errors="replace").splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            row = None
+        if isinstance(row, dict) and "id" in row:
+            rows.append(row)
+        elif line.strip():
+            broken += 1
+    return rows, broken
+
+
+def score(answers: Path, asked: Path | None = None) -> tuple[list[Count], dict[str, int]]:
+    """Counts, and what was wrong with the answers. `asked` is the file of problems; by default the answers' own file,
+    with a `response` in each row. The right answer is worked out again from the problem itself."""
+    given, broken = read(answers)
+    posed = read(asked)[0] if asked is not None else [dict(row) for row in {row["id"]: row for row in given}.values()]
+    if not posed:
+        raise ValueError(f"{asked or answers} has no problems")
+    lacking = sorted(set(FIELDS) - {"answer", "complexity", "task"} - set(posed[0]))
+    if lacking:
+        raise ValueError(
+            f"{asked or answers} has no field '{lacking[0]}': give the file of problems with --problems FILE"
+        )
+    times = Counter(str(row["id"]) for row in given)
+    responses = {str(row["id"]): row.get("response") for row in given}
+    said = Counter(
+        problems=len(posed), broken_lines=broken, unknown=len(set(responses) - {str(r["id"]) for r in posed})
+    )
+    cells: dict[tuple, list[int]] = {}
+    for row in posed:
+        verdict = _verdict(row, responses.get(str(row["id"])), times[str(row["id"])])
+        said[verdict] += 1
+        cell = cells.setdefault(
+            (row["suite"], row["version"], row["length"], row["stratum"], "", row["seed"], 0), [0, 0]
+        )
+        cell[0] += 1
+        cell[1] += verdict == "right"
+    counts = [Count(*key, tried=tried, correct=correct) for key, (tried, correct) in cells.items()]
+    names = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines")
+    return counts, {name: said[name] for name in names}
+
+
+def _verdict(row: dict[str, Any], response: Any, times: int) -> str:
+    if times > 1:
+        return "duplicated"
+    if response is None:
+        return "missing"
+    text = str(response).strip()
+    if isinstance(response, bool) or not (text.isascii() and text.isdigit()) or (len(text) > 1 and text[0] == "0"):
+        return "malformed"
+    return "right" if text == solve(str(row["problem"])) else "wrong"
+
+
+def solve(problem: str) -> str:
+    """The exact answer of `a + b` or `a * b`, of any length."""
+    parts = problem.split()
+    if len(parts) != 3 or parts[1] not in "+*":
+        raise ValueError(f"'{problem[:40]}' is no problem of the form a + b or a * b")
+    first, second = dg.parse([parts[0]]), dg.parse([parts[2]])
+    return str(dg.render((dg.add if parts[1] == "+" else dg.multiply)(first, second))[0])
+
+
+def _parquet() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ValueError("Parquet files need pyarrow: pip install 'digitwise[parquet]', or use .jsonl") from error
+    return pyarrow, pyarrow.parquet
