@@ -10,13 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from digitwise.cli import main, parse_numbers
+from digitwise.cli import main
+from digitwise.cli.terminal import parse_numbers
 from digitwise.recipes import PROFILES, RECIPES, arms
+
+COMMANDS = [
+    "train", "eval", "ls", "figure", "reproduce", "explain", "complexity", "predict", "data", "score", "theory",
+    "bench",
+]  # fmt: skip
 
 
 def digitwise(*arguments: str, code: int = 0, cwd: Path | None = None) -> subprocess.CompletedProcess:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "digitwise.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "digitwise", *map(str, arguments)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     assert result.returncode == code, result.stderr
     return result
@@ -112,7 +118,7 @@ assert not {"torch", "numpy", "matplotlib"} & set(sys.modules), "too much was im
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-@pytest.mark.parametrize("command", ["train", "eval", "ls", "figure", "reproduce", "bench"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as exit_:
         main([command, "--help"])
@@ -207,6 +213,34 @@ def test_bench_data_prints_rates(capsys, monkeypatch):
 
     rows = bench.data(problems=200, repeats=1)
     assert all(row["a second"] > 0 for row in rows)
+
+
+def test_explain_and_complexity(capsys):
+    assert json.loads(in_process(capsys, "explain", "99 + 1", "--json"))["answer"] == "100"
+    assert "Cascades: 6" in in_process(capsys, "explain", "987654", "+", "12347")
+    law = json.loads(in_process(capsys, "complexity", "--length", "5", "--json"))
+    assert law["probabilities"][1] == 0.7757465625 and len(law["exact"]) == 6
+    assert "paper has 0.998" in in_process(capsys, "complexity")
+    for arguments, message in [
+        (["explain", "12 + x"], "problem"),
+        (["complexity", "--length", "0"], "at least 1"),
+        (["complexity", "--length", "5", "--base", "1"], "base of at least 2"),
+    ]:
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_predict(trained, capsys):
+    folder = trained[0] / "quickstart" / "relative-seed0"
+    arguments = ["--at", "5", "--lengths", "3,50", "--problems", "10"]
+    document = json.loads(in_process(capsys, "predict", folder, *arguments, "--json"))
+    assert [row["length"] for row in document["rows"]] == [3, 50]
+    assert "measured" in document["rows"][0] and Path(document["figure"]).exists()
+
+
+def test_complexity_figures(tmp_path, capsys):
+    document = json.loads(in_process(capsys, "figure", "complexity", "--to", tmp_path, "--json"))
+    assert len(document["figures"]) == 4 and all(Path(path).exists() for path in document["figures"])
 
 
 def test_numbers_on_the_command_line():

@@ -93,7 +93,7 @@ def test_resuming_gives_the_same_bits_dropout_included(tmp_path):
 def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     """A real process, killed without warning, then resumed from the command line."""
     slow = ["--steps", "60", "--save_seconds", "0", "--arm", "relative", "--seed", "5", "--width", "32"]
-    command = [sys.executable, "-m", "digitwise.cli", "train", "quickstart", "--profile", "smoke", *slow]
+    command = [sys.executable, "-m", "digitwise", "train", "quickstart", "--profile", "smoke", *slow]
     straight = subprocess.run([*command, "--out", str(tmp_path / "straight")], capture_output=True, text=True)
     assert straight.returncode == 0, straight.stderr
     process = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
@@ -103,7 +103,7 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
         time.sleep(0.01)
     process.kill()
     process.wait()
-    resume = [sys.executable, "-m", "digitwise.cli", "train", "--resume", str(folder), "--json"]
+    resume = [sys.executable, "-m", "digitwise", "train", "--resume", str(folder), "--json"]
     resumed = subprocess.run(resume, capture_output=True, text=True)
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)[0]["steps"] == 60

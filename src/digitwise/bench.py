@@ -14,6 +14,7 @@ from digitwise.experiment import Experiment
 from digitwise.recipes import PAPER
 from digitwise.rng import generator
 from digitwise.tasks import Addition, Distribution, ExactLength, Multiplication, Task, UniformValues
+from digitwise.tasks.conditional import sampler_rates
 from digitwise.training import Source
 
 
@@ -49,6 +50,15 @@ def data(problems: int = 50_000, repeats: int = 10) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def samplers() -> list[dict[str, Any]]:
+    """Problems a second of each conditional sampler on one core; rare ones must cost what common ones cost."""
+    return [{"sampler": name, "50 digits, a second": round(rate)} for name, rate in sampler_rates(50).items()] + [
+        {"sampler": f"{name}, canvas 40", "50 digits, a second": round(rate)}
+        for name, rate in sampler_rates(40).items()
+        if name.startswith("cascade")
+    ]
 
 
 def step(batch: int = 64, canvas: int = 50, rounds: int = 3) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from digitwise import digits as dg
 from digitwise.config import did_you_mean
 from digitwise.counts import Count
-from digitwise.suites import SUITES, problem_complexity
+from digitwise.suites import SUITES, Stratum, Suite, problem_complexity
 from digitwise.tasks import Task
 
 FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": str, "complexity": int,
@@ -26,16 +26,21 @@ def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: i
         raise ValueError(f"no suite '{suite}'{did_you_mean(suite, SUITES)}")
     if count < 1:
         raise ValueError(f"--problems must be at least 1, not {count}")
-    chosen, name = SUITES[suite], type(task).__name__.lower()
-    for stratum in chosen.strata(task, lengths):
+    strata = SUITES[suite].strata(task, lengths)  # refuses what does not fit before the first row is made
+    return _rows(SUITES[suite], strata, task, count, seed)
+
+
+def _rows(chosen: Suite, strata: list[Stratum], task: Task, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    name = type(task).__name__.lower()
+    for stratum in strata:
         operands = chosen.draw(stratum, count, seed)
         answers, hardness = dg.render(task.solve(operands)), problem_complexity(task, operands)
         kind = f"-{stratum.name.replace(' ', '-')}" if stratum.name else ""
         for index, (problem, answer, level) in enumerate(zip(task.render(operands), answers, hardness, strict=True)):
             yield {
-                "id": f"{name}-{suite}-v{chosen.version}-{stratum.length}{kind}-s{seed}-{index}",
+                "id": f"{name}-{chosen.name}-v{chosen.version}-{stratum.length}{kind}-s{seed}-{index}",
                 "problem": problem, "answer": str(answer), "length": stratum.length, "stratum": stratum.name,
-                "complexity": int(level), "suite": suite, "version": chosen.version, "task": name, "seed": seed,
+                "complexity": int(level), "suite": chosen.name, "version": chosen.version, "task": name, "seed": seed,
             }  # fmt: skip
 
 

@@ -5,8 +5,8 @@ If a model's success depends on a problem's chains alone (its longest cascade c 
     accuracy(L) = sum over c, u of  P_L(c, u) accuracy(c, u)
 
 with P_L the exact law of `laws`. What the measured curve loses beyond that is not complexity: it is length itself, or
-the format. Cells are measured by the `strata` suite, whose samplers reach rare ones. The interval draws every cell from its
-Beta posterior; a cell that was never seen may be anything between 0 and 1, and says so by widening the interval.
+the format. Cells are measured by the `strata` suite, whose samplers reach rare ones. The interval draws every cell from
+its Beta posterior; a cell that was never seen may be anything between 0 and 1, and widens the interval.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ CLASSES = 12  # 0 to 10, and everything longer
 
 
 def cells(counts: Sequence[Count]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Tried and correct by longest cascade and longest untriggered run, `[CLASSES, CLASSES]`; the last holds all longer."""
+    """Tried and correct by longest cascade and longest untriggered run; the last class holds everything longer."""
     tried, correct = (np.zeros((CLASSES, CLASSES), dtype=np.int64) for _ in range(2))
     for count in counts:
         if count.suite == "strata" and count.group:

@@ -29,7 +29,7 @@ DECAY = 0.3  # strong enough to be seen within the short times below
 SCHEDULES = {
     APE: Descent(0.01, 150, DECAY),
     APE_SHIFTS: Descent(0.002, 150, DECAY),
-    RPE: Descent(0.008, 200, DECAY),
+    RPE: Descent(0.004, 250, DECAY),
 }
 BATCHES = (64, 256)
 REPEATS = 4
@@ -57,7 +57,7 @@ def tilted_start(setting: Setting, seed: int) -> tuple[Model, Params, Supervisio
     noise of the samples: both are perfect fits, but they are not the same run. A tilt settles the sign beforehand.
     """
     model, start, supervision = begin(RING, setting, seed)
-    return model, ({**start, "v": start["v"] + supervision.theta} if model.relative else start), supervision
+    return model, ({**start, "v": (start["v"] + supervision.theta) / 2} if model.relative else start), supervision
 
 
 def _setting_rows(setting: Setting, seeds: tuple[int, ...]) -> Iterator[Row]:

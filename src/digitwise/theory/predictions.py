@@ -102,6 +102,16 @@ def shifts_test_loss_deviation(ring: Ring) -> float:
     return float(ring.alpha**2 * np.sqrt(2 * unseen / ring.n * variance))
 
 
+def shifts_next_order(ring: Ring) -> float:
+    """At most by what share of itself the leading order of `shifts_test_loss` falls short: (n_1 - 1) / d.
+
+    To forget its overlap with a neighbour r, p_k gives up half of it: p_k - <p_k, p_r> p_r / 2. For an unseen pair k, l
+    that adds <p_k, p_r> <p_r, p_l> / 2 for each of at most 2 (n_1 - 1) neighbours of k, and as many of l: random
+    terms of variance 1 / (4 d^2), against 1 / d. (Neighbours of both add less.)
+    """
+    return (ring.n_1 - 1) / ring.d
+
+
 def shifts_best_spectrum(ring: Ring) -> tuple[Array, float]:
     """The eigenvalues [n] of the best circulant A >= 0 for the loss over all shifts, and that least summed loss.
 

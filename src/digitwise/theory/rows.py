@@ -4,8 +4,8 @@
 looking at the measured value. It is made in one of two ways, named in the row's `allowed`:
 
 - derived: a bound on what finite time, finite steps or finite weight decay can still change, or rounding;
-- sampling: 99.9 % of the spread over random starts (3.29 standard deviations of the mean), with the standard deviation
-  from theory where it is known and from the drawn values where it is not. 99.9 and not 95, because there are dozens of
+- sampling: 99.9 % of the spread over random starts: 3.29 standard deviations of the mean where theory knows the standard
+  deviation, and Student's interval of the drawn values where it does not. 99.9 and not 95, because there are dozens of
   rows, and a table in which two rows always fail by chance teaches people to ignore failures.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 SPREAD = 3.29
 
@@ -60,9 +61,10 @@ def around(value: float, tolerance: float) -> tuple[float, float]:
 
 
 def sampling_error(values: Iterable[float]) -> float:
-    """3.29 standard errors of the mean of independent values (infinite for a single one, which proves nothing)."""
+    """Half the width of the 99.9 % interval (Student's) for the mean of independent values."""
     drawn = np.fromiter(values, dtype=float)
-    return SPREAD * float(drawn.std(ddof=1)) / float(np.sqrt(len(drawn))) if len(drawn) > 1 else float("inf")
+    assert len(drawn) > 1, "one value has no spread"
+    return float(student.ppf(0.9995, len(drawn) - 1) * drawn.std(ddof=1) / np.sqrt(len(drawn)))
 
 
 def markdown_table(rows: Sequence[dict[str, Any]]) -> str:

@@ -1,167 +1,15 @@
-"""The command line. Imports stand inside the commands, so that --help answers at once."""
+"""Commands that train, test and draw models."""
 
 import argparse
-import json
-import os
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from digitwise import __version__, tables
+from digitwise.cli.science import draw_by_name
+from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
     from digitwise.runs import Run
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """One line, no usage block."""
-        raise ValueError(f"{message} (see {self.prog} --help)")
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    try:
-        options, rest = parser().parse_known_args(arguments)
-        if rest and options.command != "train":
-            raise ValueError(f"unknown option {rest[0]} (see digitwise {options.command} --help)")
-        if options.command == "train":
-            options.changes = parse_changes(rest)
-        return options.run(options) or 0
-    except (ValueError, OSError) as error:
-        if os.environ.get("DIGITWISE_DEBUG"):
-            raise
-        print(f"digitwise: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("digitwise: interrupted", file=sys.stderr)
-        return 130
-
-
-def parser() -> Parser:
-    common = Parser(add_help=False)
-    style = common.add_mutually_exclusive_group()
-    style.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
-    style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
-    top = Parser(
-        prog="digitwise", description="Transformers that learn arithmetic on short numbers and get long ones right."
-    )
-    top.add_argument("--version", action="version", version=f"digitwise {__version__}")
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
-
-    def command(
-        name: str, run: Callable[[argparse.Namespace], int | None], description: str
-    ) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, parents=[common], help=description, description=description)
-        sub.set_defaults(run=run)
-        return sub
-
-    sub = command("train", train, "Train the models of a recipe; any field of it can be changed with --FIELD VALUE.")
-    sub.add_argument("recipe", nargs="?", help="a name from: digitwise ls recipes")
-    sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--arm", help="train only this one of the recipe's models")
-    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
-    sub.add_argument("--resume", type=Path, metavar="RUN", help="go on with an interrupted run")
-    sub.add_argument("--show", action="store_true", help="print all fields and their values, and train nothing")
-
-    sub = command("eval", evaluate, "Test checkpoints of a run: exact match by length, all answer symbols counted.")
-    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    sub.add_argument("--suite", default="uniform", help="a name from: digitwise ls suites")
-    sub.add_argument("--lengths", help="for instance 1-20 or 5,10,50; default: the recipe's")
-    sub.add_argument("--problems", type=int, help="for each length; default: the recipe's")
-    sub.add_argument("--seed", type=int, default=0, help="of the problems")
-    sub.add_argument("--checkpoints", default="last,best", help="last, best (on the validation set), all, or steps")
-
-    sub = command("ls", ls, "List what there is by name.")
-    sub.add_argument("what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "runs"])
-    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
-
-    sub = command("figure", figure, "Draw accuracy by length of tested runs.")
-    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
-    sub.add_argument("--suite", default="uniform")
-    sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve a run or a checkpoint; default: what fits")
-    sub.add_argument("--to", type=Path, help="file to write; default: accuracy.png in the first run's folder")
-
-    sub = command("reproduce", reproduce, "Train what is missing of recipes, test it, draw it.")
-    sub.add_argument("recipes", nargs="+", metavar="RECIPE")
-    sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--seeds", default="0", help="training seeds, for instance 0-2 or 0,3")
-    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
-
-    sub = command("bench", bench, "Measure speed: data generation, or a training step at the paper's size.")
-    sub.add_argument("what", choices=["data", "step"])
-    return top
-
-
-def parse_changes(rest: Sequence[str]) -> dict[str, str]:
-    """`--field value` and `--field=value` pairs."""
-    changes: dict[str, str] = {}
-    words = list(rest)
-    while words:
-        word = words.pop(0)
-        if not word.startswith("--"):
-            raise ValueError(f"'{word}' is no option: fields are changed with --FIELD VALUE")
-        name, equals, value = word[2:].partition("=")
-        if not equals:
-            if not words:
-                raise ValueError(f"--{name} needs a value")
-            value = words.pop(0)
-        changes[name] = value
-    return changes
-
-
-def parse_numbers(text: str, option: str) -> list[int]:
-    """`1-5,10,20` as a list."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ValueError(f"{option} takes numbers such as 1-20 or 5,10,50, not '{text}'")
-        numbers += range(int(first), int(last if dash else first) + 1)
-    if not numbers:
-        raise ValueError(f"{option} is empty: '{text}'")
-    return list(dict.fromkeys(numbers))
-
-
-def show(
-    options: argparse.Namespace, document: Any, rows: Sequence[dict[str, Any]] | None = None, lines: str = ""
-) -> None:
-    """A result as JSON, or as a table with some lines after it."""
-    if options.json:
-        print(json.dumps(document, indent=1))
-    elif options.csv:
-        print(tables.as_csv(rows if rows is not None else [document]))
-    else:
-        print("\n".join(part for part in (tables.text(rows) if rows is not None else "", lines) if part))
-
-
-class Bar:
-    """Progress of long work on stderr: one bar for each kind of work, with the time left."""
-
-    def __init__(self) -> None:
-        self.bars: dict[str, Any] = {}
-
-    def __call__(self, what: str, done: int, total: int, note: str) -> None:
-        from tqdm import tqdm
-
-        if what not in self.bars:
-            self.close()
-            # In a log file a line every ten seconds is enough.
-            interval = 0.2 if sys.stderr.isatty() else 10
-            self.bars[what] = tqdm(total=total, initial=0, desc=what, file=sys.stderr, mininterval=interval)
-        bar = self.bars[what]
-        bar.set_postfix_str(note, refresh=False)
-        bar.update(done - bar.n)
-
-    def of_training(self, run: "Run") -> Callable[[int, float], None]:
-        return lambda step, loss: self(run.folder.name, step, run.experiment.training.steps, f"loss {loss:.4f}")
-
-    def of_evaluation(self, run: "Run") -> Callable[[int, int], None]:
-        return lambda done, total: self(f"eval {run.folder.name}", done, total, "")
-
-    def close(self) -> None:
-        for bar in self.bars.values():
-            bar.close()
 
 
 def train(options: argparse.Namespace) -> int | None:
@@ -301,6 +149,11 @@ def figure(options: argparse.Namespace) -> None:
     from digitwise import figures
     from digitwise.runs import Run
 
+    if len(options.runs) == 1 and str(options.runs[0]) in ("complexity", "theory"):
+        name = str(options.runs[0])
+        paths = [str(path) for path in draw_by_name(name, options.to or Path("figures") / name)]
+        show(options, {"figures": paths}, None, "\n".join(paths))
+        return
     runs = [Run.open(folder) for folder in options.runs]
     by = options.by or ("run" if len(runs) > 1 else "checkpoint")
     curves = []
@@ -354,13 +207,9 @@ def reproduce(options: argparse.Namespace) -> int | None:
 def bench(options: argparse.Namespace) -> None:
     from digitwise import bench as benchmarks
 
-    if options.what == "data":
-        rows = benchmarks.data()
+    if options.what in ("data", "samplers"):
+        rows = benchmarks.data() if options.what == "data" else benchmarks.samplers()
         show(options, rows, rows)
     else:
         result = benchmarks.step()
         show(options, result, [{"measure": k, "value": v} for k, v in result.items()])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

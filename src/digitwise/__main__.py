@@ -1,0 +1,5 @@
+import sys
+
+from digitwise.cli import main
+
+sys.exit(main())

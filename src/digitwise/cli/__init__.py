@@ -1,0 +1,148 @@
+"""The command line. Imports stand inside the commands, so that --help answers at once."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from digitwise import __version__
+from digitwise.cli import models, science
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, no usage block."""
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    try:
+        options, rest = parser().parse_known_args(arguments)
+        if rest and options.command != "train":
+            raise ValueError(f"unknown option {rest[0]} (see digitwise {options.command} --help)")
+        if options.command == "train":
+            options.changes = parse_changes(rest)
+        return options.run(options) or 0
+    except BrokenPipeError:  # the reader of our output has seen enough, as in `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError) as error:
+        if os.environ.get("DIGITWISE_DEBUG"):
+            raise
+        print(f"digitwise: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("digitwise: interrupted", file=sys.stderr)
+        return 130
+
+
+def parser() -> Parser:
+    common = Parser(add_help=False)
+    style = common.add_mutually_exclusive_group()
+    style.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
+    style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
+    top = Parser(
+        prog="digitwise", description="Transformers that learn arithmetic on short numbers and get long ones right."
+    )
+    top.add_argument("--version", action="version", version=f"digitwise {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+
+    def command(
+        name: str, run: Callable[[argparse.Namespace], int | None], description: str
+    ) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, parents=[common], help=description, description=description)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("train", models.train, "Train the models of a recipe; any field can be changed with --FIELD VALUE.")
+    sub.add_argument("recipe", nargs="?", help="a name from: digitwise ls recipes")
+    sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
+    sub.add_argument("--arm", help="train only this one of the recipe's models")
+    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
+    sub.add_argument("--resume", type=Path, metavar="RUN", help="go on with an interrupted run")
+    sub.add_argument("--show", action="store_true", help="print all fields and their values, and train nothing")
+
+    sub = command("eval", models.evaluate, "Test checkpoints of runs: exact match by length, every symbol counted.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    sub.add_argument("--suite", default="uniform", help="a name from: digitwise ls suites")
+    sub.add_argument("--lengths", help="for instance 1-20 or 5,10,50; default: the recipe's")
+    sub.add_argument("--problems", type=int, help="for each length; default: the recipe's")
+    sub.add_argument("--seed", type=int, default=0, help="of the problems")
+    sub.add_argument("--checkpoints", default="last,best", help="last, best (on the validation set), all, or steps")
+
+    sub = command("ls", models.ls, "List what there is by name.")
+    sub.add_argument("what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "runs"])
+    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
+
+    sub = command("figure", models.figure, "Draw tested runs by length; or the figures of: complexity, theory.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    sub.add_argument("--suite", default="uniform")
+    sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve a run or a checkpoint; default: what fits")
+    sub.add_argument("--to", type=Path, help="file to write (for complexity and theory a folder)")
+
+    sub = command("reproduce", models.reproduce, "Train what is missing of recipes, test it, draw it.")
+    sub.add_argument("recipes", nargs="+", metavar="RECIPE")
+    sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
+    sub.add_argument("--seeds", default="0", help="training seeds, for instance 0-2 or 0,3")
+    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
+
+    sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
+    sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
+
+    sub = command("complexity", science.complexity, "Exact laws: the paper's four, or the one that is asked for.")
+    sub.add_argument("--length", type=int, help="digits of both numbers; without it the paper's four laws")
+    sub.add_argument("--base", type=int, default=10)
+    sub.add_argument("--kind", default="cascade", choices=["cascade", "untriggered", "joint", "levels"])
+    sub.add_argument("--multiplier", type=int, default=1, help="digits of the multiplier, for levels")
+    sub.add_argument("--exactly", action="store_true", help="numbers of exactly that many digits")
+    sub.add_argument("--floats", action="store_true", help="floats instead of exact fractions")
+    sub.add_argument("--upto", type=int, help="collect longer classes in this one")
+
+    sub = command("predict", science.predict, "Predict accuracy at any length from accuracy by complexity at one.")
+    sub.add_argument("run_folder", type=Path, metavar="RUN")
+    sub.add_argument("--at", type=int, help="length to measure strata at; default: twice the trained one")
+    sub.add_argument("--lengths", help="lengths to predict; default: the recipe's, 30, 50, 100")
+    sub.add_argument("--problems", type=int, default=300, help="for each stratum")
+    sub.add_argument("--checkpoint", default="last", help="last, best or a step")
+    sub.add_argument("--to", type=Path, help="file of the plot; default: prediction.png in the run's folder")
+
+    sub = command("data", science.data, "Write the problems of a suite for other people's models.")
+    sub.add_argument("suite", help="a name from: digitwise ls suites")
+    sub.add_argument("--task", default="addition", help="addition or multiplication")
+    sub.add_argument("--multiplier", type=int, default=1, help="digits of the multiplier")
+    sub.add_argument("--lengths", required=True, help="for instance 1-20 or 5,10,50")
+    sub.add_argument("--problems", type=int, default=100, help="for each stratum")
+    sub.add_argument("--seed", type=int, default=0)
+    sub.add_argument("--out", type=Path, required=True, help="file to write: .jsonl or .parquet")
+
+    sub = command("score", science.score, "Judge anybody's answers to such problems.")
+    sub.add_argument("file", type=Path, help="rows with id and response")
+    sub.add_argument("--problems", type=Path, metavar="FILE", help="the file of problems, if the answers are not in it")
+    sub.add_argument("--to", type=Path, help="draw accuracy by length into this file")
+
+    sub = command("theory", science.theory, "The linear-attention results beside what they predict.")
+    sub.add_argument("--seeds", default="0-4", help="for instance 0-4")
+    sub.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures into this folder too")
+
+    sub = command("bench", models.bench, "Measure speed: data, samplers, or a training step at the paper's size.")
+    sub.add_argument("what", choices=["data", "samplers", "step"])
+    return top
+
+
+def parse_changes(rest: Sequence[str]) -> dict[str, str]:
+    """`--field value` and `--field=value` pairs."""
+    changes: dict[str, str] = {}
+    words = list(rest)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            raise ValueError(f"'{word}' is no option: fields are changed with --FIELD VALUE")
+        name, equals, value = word[2:].partition("=")
+        if not equals:
+            if not words:
+                raise ValueError(f"--{name} needs a value")
+            value = words.pop(0)
+        changes[name] = value
+    return changes

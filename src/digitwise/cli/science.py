@@ -1,0 +1,132 @@
+"""Commands about complexity, prediction, other people's models and the theory."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from digitwise.cli.terminal import Bar, parse_numbers, show
+
+
+def explain(options: argparse.Namespace) -> None:
+    from digitwise.explain import explain as worked_out
+    from digitwise.explain import render
+
+    explanation = worked_out(" ".join(options.problem))
+    show(options, explanation, None, render(explanation))
+
+
+def complexity(options: argparse.Namespace) -> None:
+    """The law that was asked for, or the paper's four with their checks."""
+    from digitwise import complexity_figures
+    from digitwise.laws import law
+    from digitwise.levels import levels_law
+
+    if options.length is None:
+        report = complexity_figures.report()
+        show(options, report, law_rows(report), check_lines(report))
+        return
+    if options.kind == "levels":
+        found = levels_law(options.multiplier, options.length, leading=options.exactly)
+    else:
+        found = law(
+            options.length, options.base, options.exactly, options.kind, exact=not options.floats, upto=options.upto
+        )
+    rows = [{"class": index, "probability": value} for index, value in enumerate(found.floats().tolist())]
+    document = {"length": options.length, "base": options.base, "kind": options.kind, **found.to_json()}
+    show(options, document, rows, f"{found.method}{', the last class holds everything longer' if found.open else ''}")
+
+
+def law_rows(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"law": found["name"], "class": index, "exact": chance, "monte carlo": share, "95%": interval}
+        for found in report["laws"]
+        for index, (chance, share, interval) in enumerate(
+            zip(found["probabilities"], found["estimate"], found["intervals"], strict=False)
+        )
+        if index < 9
+    ]
+
+
+def check_lines(report: dict[str, Any]) -> str:
+    return "\n".join(
+        "{}: {what} is {law:.6g}; the paper has {paper:g}; {} samples give {estimate:.5g}".format(
+            found["name"], report["samples"], **found["check"]
+        )
+        for found in report["laws"]
+    )
+
+
+def predict(options: argparse.Namespace) -> None:
+    from digitwise import prediction
+    from digitwise.runs import Run
+
+    run = Run.open(options.run_folder)
+    lengths = parse_numbers(options.lengths, "--lengths") if options.lengths else None
+    result = prediction.predict_run(run, options.at, lengths, options.problems, options.checkpoint)
+    result["figure"] = str(prediction.draw(result, options.to or run.folder / "prediction.png"))
+    note = f"strata measured at {result['measured at']} digits; plot: {result['figure']}"
+    show(options, result, result["rows"], note)
+
+
+def data(options: argparse.Namespace) -> None:
+    from digitwise import exchange
+    from digitwise.config import did_you_mean
+    from digitwise.tasks import TASKS, Multiplication
+
+    lengths = parse_numbers(options.lengths, "--lengths")
+    if options.task not in TASKS:
+        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, TASKS)}")
+    extra = {"multiplier": options.multiplier} if TASKS[options.task] is Multiplication else {}
+    task: Any = TASKS[options.task](canvas=max(lengths), **extra)
+    rows = exchange.problems(options.suite, task, lengths, options.problems, options.seed)
+    number = exchange.write(rows, options.out)
+    note = f"{number} problems: add a field 'response' to each row, then digitwise score {options.out}"
+    show(options, {"file": str(options.out), "problems": number}, None, note)
+
+
+def score(options: argparse.Namespace) -> None:
+    from digitwise import exchange, figures
+
+    counts, said = exchange.score(options.file, options.problems)
+    rows: list[dict[str, Any]] = [
+        {"suite": f"{c.suite} v{c.version}", "digits": c.length, "stratum": c.stratum, "problems": c.tried,
+         "correct": c.correct, "exact match": round(c.accuracy, 4), "95%": [round(x, 4) for x in c.interval]}
+        for c in counts
+    ]  # fmt: skip
+    document: dict[str, Any] = {"answers": said, "rows": rows}
+    if options.to:
+        document["figure"] = str(figures.accuracy([figures.by_length(options.file.stem, counts)], options.to))
+    faults = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in said.items() if name != "problems")
+    show(options, document, rows, f"{said['problems']} problems: {faults}; what is not right counts as wrong")
+
+
+def theory(options: argparse.Namespace) -> None:
+    from digitwise import theory as linear
+
+    seeds = parse_numbers(options.seeds, "--seeds")
+    bar = Bar()
+    done = 0
+
+    def tell(what: str) -> None:
+        nonlocal done
+        done += 1
+        bar("theory", done, 0, what)
+
+    rows = linear.table(seeds, tell)
+    if options.figures:
+        linear.figures(options.figures, tell)
+    bar.close()
+    shown = [{name: row[name] for name in ("name", "prediction", "measured", "interval", "verdict")} for row in rows]
+    failed = sum(row["verdict"] != "holds" for row in rows)
+    show(options, rows, shown, f"{len(rows) - failed} of {len(rows)} rows hold on {len(seeds)} seed(s)")
+
+
+def draw_by_name(name: str, folder: Path) -> list[Path]:
+    """The figures that need no run."""
+    if name == "complexity":
+        from digitwise import complexity_figures
+
+        return complexity_figures.draw(folder)
+    from digitwise import theory as linear
+
+    return linear.figures(folder)
