@@ -82,7 +82,7 @@ def test_train_changes_fields_and_shows_them(tmp_path, capsys):
     document = json.loads(out)
     assert document[0]["steps"] == 4
     config = json.loads((Path(document[0]["run"]) / "config.json").read_text())["experiment"]
-    assert config["encoding"] == {"kind": "Uniform", "operand": 0}
+    assert config["encoding"] == {"kind": "Uniform", "deviation": 0.02, "operand": 0}
     assert config["architecture"]["width"] == 24
     shown = in_process(capsys, "train", "quickstart", "--show", *changes)
     assert "architecture.width" in shown and not (tmp_path / "runs").exists()

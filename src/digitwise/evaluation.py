@@ -126,7 +126,7 @@ def evaluate(
                 right = correct_symbols(model_at(checkpoint), experiment.task, operands)
                 cells = [
                     Count(*key, group, seed, checkpoint, tried=len(hits), correct=int(hits.sum()))
-                    for group, hits in {"": right.all(1), **chosen.tally(stratum, operands, right)}.items()
+                    for group, hits in {"": np.asarray(right.all(1)), **chosen.tally(stratum, operands, right)}.items()
                 ]
             results += cells
             done += 1

@@ -98,7 +98,7 @@ def score(answers: Path, asked: Path | None = None) -> tuple[list[Count], dict[s
     said = Counter(
         problems=len(posed), broken_lines=broken, unknown=len(set(responses) - {str(r["id"]) for r in posed})
     )
-    cells: dict[tuple, list[int]] = {}
+    cells: dict[tuple[str, int, int, str, str, int, int], list[int]] = {}
     for row in posed:
         verdict = _verdict(row, responses.get(str(row["id"])), times[str(row["id"])])
         said[verdict] += 1

@@ -170,6 +170,9 @@ class Run:
         """Time spent training so far."""
         return max((row["seconds"] for row in self.metrics() if "seconds" in row), default=0.0)
 
+    def environment(self) -> dict[str, Any]:
+        return _read_json(self.folder / "environment.json")
+
     # Results
 
     def counts(self) -> list[Count]:

@@ -186,7 +186,7 @@ def by_chains(stratum: Stratum, operands: Operands, right: Right) -> dict[str, R
     """Longest cascade and longest untriggered run together."""
     first, second = operands
     found = np.stack([complexity.cascade(first, second), complexity.untriggered(first, second)], axis=1)
-    exact = right.all(1)
+    exact = np.asarray(right.all(1))
     return {f"{c}/{u}": exact[(found == (c, u)).all(1)] for c, u in np.unique(found, axis=0)}
 
 

@@ -61,6 +61,9 @@ class Encoding:
 class Pairwise(Encoding):
     """Encodings that are a choice of `classes`: the paper's eq. pairwise, with p[i, j] shared by equivalent pairs."""
 
+    deviation: float = 0.02
+    """Spread of the vectors before training: 0.02 is BERT's; from 0, a class that training never shows adds nothing."""
+
     def num_classes(self, extent: Extent) -> int:
         raise NotImplementedError
 
@@ -79,7 +82,7 @@ class PairwiseVectors(Vectors):
         super().__init__()
         self.statement, self.extent = statement, extent
         size = (statement.num_classes(extent), shape.head_size)
-        self.tables = nn.ParameterList(nn.init.normal_(torch.empty(size), std=0.02) for _ in range(shape.layers))
+        self.tables = nn.ParameterList(statement.deviation * torch.randn(size) for _ in range(shape.layers))
 
     def prepare(self, coordinates: Coordinates) -> Tensor:
         classes = self.statement.classes(coordinates, self.extent)

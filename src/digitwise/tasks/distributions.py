@@ -44,10 +44,14 @@ class UniformValues:
 
 @dataclass(frozen=True)
 class UniformLengths:
-    """Each operand's length uniform from min_length to max_length, then its value uniform among that many digits."""
+    """Lengths uniform from min_length to max_length, then values uniform among the numbers of that many digits.
+
+    Each operand has a length of its own, or with `equal` all operands of a problem share one.
+    """
 
     max_length: int = 5
     min_length: int = 1
+    equal: bool = False
 
     def width(self, canvas: int) -> int:
         fits(self.min_length, self.max_length)
@@ -55,7 +59,8 @@ class UniformLengths:
 
     def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
         width = self.width(canvas)
-        return dg.sample(rng, width, rng.integers(self.min_length, self.max_length + 1, (count, operands)))
+        lengths = rng.integers(self.min_length, self.max_length + 1, (count, 1 if self.equal else operands))
+        return dg.sample(rng, width, np.broadcast_to(lengths, (count, operands)))
 
 
 @dataclass(frozen=True)

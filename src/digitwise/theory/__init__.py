@@ -8,6 +8,7 @@ predictions.py     what the theory says, as functions of the task
 experiments.py     the paper's two experiments
 compare_*.py       prediction and measurement, row by row
 comparison.py      all rows in one table
+exploration.py     your own sizes, weights, step and decay
 plots.py           the paper's seven figures (plots_beyond.py: four more)
 
 >>> from digitwise.theory import RPE, Descent, Ring, train
@@ -24,6 +25,7 @@ from pathlib import Path
 from digitwise.theory.comparison import table
 from digitwise.theory.descent import Descent, Diverged
 from digitwise.theory.experiments import experiment, train
+from digitwise.theory.exploration import explore
 from digitwise.theory.ring import APE, APE_SHIFTS, RPE, SETTINGS, Ring, Setting
 from digitwise.theory.rows import markdown_table
 
@@ -37,6 +39,7 @@ __all__ = [
     "Ring",
     "Setting",
     "experiment",
+    "explore",
     "figures",
     "markdown_table",
     "table",

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from digitwise.theory.attention import FactoredAbsolute, FactoredRelative, Model, Params, attention_matrix
-from digitwise.theory.descent import Descent, Run, descend
+from digitwise.theory.descent import Descent, Run, check_decay, descend
 from digitwise.theory.predictions import balanced_norm, remaining, rpe_lags
 from digitwise.theory.ring import Array, Ring, Setting, Supervision, generator, supervise, test_loss, unit_vector
 
@@ -52,18 +52,21 @@ class Trained:
         return test_loss(self.ring, *self.weights, self.theta)
 
 
-def schedule(ring: Ring, setting: Setting) -> Descent:
+def schedule(ring: Ring, setting: Setting, decay: float = DECAY) -> Descent:
     """Step size and duration. The step is a share of the inverse curvature at the solution, the duration is what the
-    slowest thing needs: the decay of what is unseen (a factor exp(-6)), or, with shifts, the fit itself.
+    slowest thing needs: the decay of what is unseen (by a factor exp(-6)), or, with shifts, the fit itself.
     """
+    check_decay(decay)
+    time = 6 / decay if decay > 0 else 10.0
     if setting.relative:
         # p . u times v: the curvature is a sum of three products of two norms, each about (sum b^2)^(1/3) squared
-        step = 1.2 / (2 * ring.n_1 * 3 * ring.variance ** (2 / 3))
-        return Descent(step, round(60 / step), DECAY)
+        step = 1.2 / (2 * ring.n_1 * 3 * max(ring.variance, 1.0) ** (2 / 3))
+        return Descent(step, max(1, round(time / step)), decay)
     windows = ring.n_1 if setting.shifts else 1
-    step = 0.72 / (8 * windows * _top(ring))
-    time = 60 / ring.n_1 if setting.shifts else 60.0
-    return Descent(step, round(time / step), DECAY)
+    step = 0.72 / (8 * windows * max(_top(ring), 1.0))  # at least 1: the random start has eigenvalues of that size
+    if setting.shifts:
+        time = 60 / ring.n_1
+    return Descent(step, max(1, round(time / step)), decay)
 
 
 def begin(ring: Ring, setting: Setting, seed: int, model: Model | None = None) -> tuple[Model, Params, Supervision]:

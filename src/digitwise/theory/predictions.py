@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq, nnls
 
 from digitwise.theory.descent import Descent, check_decay
-from digitwise.theory.ring import APE_SHIFTS, RPE, Array, Ring, pair_counts, supervise
+from digitwise.theory.ring import RPE, Array, Ring, pair_counts, supervise
 
 # ---- absolute positions, one window (first part of the proposition)
 
@@ -19,13 +19,14 @@ def ape_gram(ring: Ring, decay: float = 0.0) -> Array:
     """[n, n]: where A = P P' ends: the target inside the window, nothing outside.
 
     Inside, 4 (A - B) P + decay P = 0 subtracts decay / 4 from every eigenvalue of B and cuts at zero: positive
-    semidefinite is all that P P' can be. Outside, no gradient ever arrives, and decay alone rules.
+    semidefinite of rank d is all that P P' can be. Outside, no gradient ever arrives, and decay alone rules.
     """
     check_decay(decay)
     values, vectors = np.linalg.eigh(ring.target[: ring.n_1, : ring.n_1])
-    inside = (vectors * np.maximum(values - decay / 4, 0)) @ vectors.T
+    kept = np.maximum(values - decay / 4, 0)
+    kept[: max(0, ring.n_1 - ring.d)] = 0  # eigh sorts upwards: the d largest stay
     gram = np.zeros((ring.n, ring.n))
-    gram[: ring.n_1, : ring.n_1] = inside
+    gram[: ring.n_1, : ring.n_1] = (vectors * kept) @ vectors.T
     return gram
 
 
@@ -44,9 +45,9 @@ def ape_padded_loss(ring: Ring) -> Array:
 
 
 def ape_training_floor(ring: Ring) -> float:
-    """The least summed training loss of P P': the squared negative eigenvalues of the target's window."""
-    values = np.linalg.eigvalsh(ring.target[: ring.n_1, : ring.n_1])
-    return float(np.sum(np.minimum(values, 0) ** 2))
+    """The least summed training loss of P P': the squared eigenvalues of the target's window that it cannot have."""
+    window = np.s_[: ring.n_1, : ring.n_1]
+    return float(np.sum((ape_gram(ring)[window] - ring.target[window]) ** 2))
 
 
 def psd_threshold(n_1: int) -> float:
@@ -213,8 +214,3 @@ def training_floor_of_decay(ring: Ring, decay: float, shifts: bool) -> float:
     """Mean squared error of a supervised output that decay leaves: the diagonal ends decay / (4 windows) short."""
     windows = pair_counts(ring, shifts)[0, 0]
     return float((decay / (4 * windows)) ** 2)
-
-
-def unseen_lags(ring: Ring) -> Array:
-    """[n] of bool: the lags that no window of training data contains."""
-    return np.asarray(supervise(ring, APE_SHIFTS, np.ones(1)).counts[0] == 0)

@@ -1,11 +1,11 @@
 """One row of the comparison: what the theory says, what training gave, and the range in which the two agree.
 
-`interval` is always the range around the *prediction* in which the measured value has to lie, and it is fixed before
-looking at the measured value. It is made in one of two ways, named in the row's `allowed`:
+`interval` is always the range around the *prediction* in which the measured value has to lie. It is made in one of two
+ways, named in the row's `allowed`:
 
 - derived: a bound on what finite time, finite steps or finite weight decay can still change, or rounding;
-- sampling: 99.9 % of the spread over random starts: 3.29 standard deviations of the mean where theory knows the standard
-  deviation, and Student's interval of the drawn values where it does not. 99.9 and not 95, because there are dozens of
+- sampling: 99.9 % of the spread over random starts: 3.29 standard deviations of the mean where theory knows them, and
+  Student's interval from the drawn values where it does not. 99.9 and not 95, because there are dozens of
   rows, and a table in which two rows always fail by chance teaches people to ignore failures.
 """
 
@@ -41,7 +41,7 @@ class Row:
         return "holds" if low <= self.measured <= high else "fails"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain JSON values, numbers to six digits (the verdict is taken before rounding)."""
+        """Plain JSON values, numbers to ten digits (the verdict is taken before rounding)."""
         return {
             "name": self.name,
             "claim": self.claim,
@@ -72,17 +72,23 @@ def markdown_table(rows: Sequence[dict[str, Any]]) -> str:
     lines = ["| row | what | predicted | measured | must lie in | verdict |", "|---|---|---:|---:|---|---|"]
     for row in rows:
         name = f"**`{row['name']}`**" if row["claim"] else f"`{row['name']}`"
-        low, high = row["interval"]
-        numbers = [_show(row["prediction"]), _show(row["measured"]), f"{_show(low)} to {_show(high)}"]
-        lines.append("| " + " | ".join([name, row["statement"], *numbers, row["verdict"]]) + " |")
+        numbers = [_show(row["prediction"]), _show(row["measured"]), _range(row["prediction"], *row["interval"])]
+        statement = row["statement"].replace("<", "&lt;").replace("|", "\\|")  # neither tags nor columns
+        lines.append("| " + " | ".join([name, statement, *numbers, row["verdict"]]) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _round(value: float) -> float:
-    return float(f"{value:.6g}")
+    return float(f"{value:.10g}")
 
 
 def _show(value: float) -> str:
-    if value == 0:
-        return "0"
-    return f"{value:.2g}" if abs(value) < 1e-3 else f"{value:.5g}"
+    return f"{value:.4g}"
+
+
+def _range(middle: float, low: float, high: float) -> str:
+    """Plus or minus where the interval is symmetric, else its ends."""
+    below, above = middle - low, high - middle
+    if abs(above - below) < 1e-3 * (above + below):
+        return f"{_show(middle)} ± {(below + above) / 2:.2g}"
+    return f"{_show(low)} to {_show(high)}"

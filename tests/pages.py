@@ -1,0 +1,66 @@
+"""Parts of the pages that are made from the code and from results: `python tests/pages.py` writes them anew.
+
+In a page, what stands between `<!-- make NAME ARGUMENT -->` and `<!-- end -->` is the output of a function here.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from digitwise import tables
+from digitwise.reproduction import side_by_side
+from digitwise.runs import Run, find_runs
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "digitwise"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- make (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def first_sentence(path: Path) -> str:
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split())
+    return re.split(r"[.:;](?: |$)", text)[0]
+
+
+def tree(_: str) -> str:
+    """Every module with its purpose; packages as one block."""
+    lines = []
+    for path in sorted(SOURCE.iterdir(), key=lambda path: (path.is_dir(), path.name)):
+        if path.suffix == ".py" and not path.name.startswith("__"):
+            lines.append(f"  {path.name:<23} {first_sentence(path)}")
+        elif (path / "__init__.py").exists():
+            lines.append(f"  {path.name + '/':<23} {first_sentence(path / '__init__.py')}")
+            inside = sorted(file for file in path.glob("*.py") if not file.name.startswith("__"))
+            if path.name != "theory":  # its own docstring lists its files
+                lines += [f"    {file.name:<21} {first_sentence(file)}" for file in inside]
+    return "```\nsrc/digitwise/\n" + "\n".join(lines) + "\n```\n"
+
+
+def arms_of(folder: Path) -> dict[str, list[Run]]:
+    """The runs of a recipe's results by arm."""
+    arms: dict[str, list[Run]] = {}
+    for run in find_runs(folder):
+        arms.setdefault(run.folder.name.rpartition("-seed")[0], []).append(run)
+    return arms
+
+
+def table(argument: str) -> str:
+    """Exact match by length, arms side by side, at the last checkpoint; and how long training took."""
+    arms = arms_of(ROOT / argument)
+    times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
+    text = tables.text(side_by_side(arms, "last"))
+    threads = next(iter(arms.values()))[0].environment()["threads"]
+    seeds = len(next(iter(arms.values())))
+    return f"```\n{text}\n```\n{seeds} seed(s); minutes of training a model with {threads} thread(s): {times}.\n"
+
+
+MAKERS = {"tree": tree, "table": table}
+
+
+def made(page: str) -> str:
+    return BLOCK.sub(lambda match: f"{match[1]}{MAKERS[match[2]](match[3])}{match[4]}", page)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(made(path.read_text()))

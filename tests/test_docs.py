@@ -1,0 +1,45 @@
+"""Pages stay true: made parts equal what would be made now, snippets run, links lead somewhere."""
+
+import re
+
+import pytest
+from pages import PAGES, ROOT, made
+
+from digitwise.cli import parser
+
+README = (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_made_parts_are_up_to_date(page):
+    text = page.read_text()
+    assert made(text) == text, "run: python tests/pages.py"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("number", range(README.count("```python")))
+def test_the_readmes_snippets_run(number, tmp_path, monkeypatch, capsys):
+    snippet = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[number]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "README.md", "exec"), {"__name__": "readme"})
+    if "dw.evaluate" in snippet:
+        assert "8 digits" in capsys.readouterr().out
+
+
+def test_every_command_in_the_readme_parses():
+    commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
+    assert len(commands) > 6
+    for line in commands:
+        words = line.replace("RUN...", "RUN").split()
+        parser().parse_known_args(words)
+
+
+def test_no_page_speaks_of_machines_or_registries():
+    for page in [*PAGES, ROOT / "LOG.md", ROOT / "CHANGELOG.md"]:
+        assert not re.search(r"(?<![\w.])/(work|root|tmp|home)/", page.read_text()), page.name
