@@ -43,7 +43,7 @@ def trained(tmp_path_factory):
 
 def test_reproduce_trains_tests_and_draws(trained):
     root, document, progress = trained
-    assert [row["digits"] for row in document["last"]] == list(range(1, 13))
+    assert [row["digits"] for row in document["last"]] == list(range(1, 11))
     assert {"problems", "absolute", "absolute 95%", "relative", "relative 95%"} < set(document["last"][0])
     assert Path(document["figure"]).stat().st_size > 5000
     assert len(document["runs"]) == 2
@@ -157,8 +157,8 @@ def test_mistakes_get_one_line_and_write_nothing(arguments, message, tmp_path, c
 
 
 def test_a_length_beyond_the_canvas_names_the_canvas_that_would_do(trained, capsys):
-    assert main(["eval", str(trained[0] / "quickstart" / "relative-seed0"), "--lengths", "13"]) == 2
-    assert "canvas of at least 13" in capsys.readouterr().err
+    assert main(["eval", str(trained[0] / "quickstart" / "relative-seed0"), "--lengths", "11"]) == 2
+    assert "canvas of at least 11" in capsys.readouterr().err
 
 
 def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):

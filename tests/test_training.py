@@ -70,10 +70,11 @@ def test_a_batch_equals_its_accumulated_parts(tmp_path):
     assert whole == pytest.approx(parts, rel=1e-4)
 
 
-def test_resuming_gives_the_same_bits_dropout_included(tmp_path):
-    straight = Run.create(tmp_path / "straight", SMALL)
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_resuming_gives_the_same_bits_dropout_included(average, tmp_path):
+    straight = Run.create(tmp_path / "straight", with_training(average=average))
     train(straight)
-    broken = Run.create(tmp_path / "broken", SMALL)
+    broken = Run.create(tmp_path / "broken", with_training(average=average))
 
     def interrupt(step: int, loss: float) -> None:
         if step == 7:
@@ -143,6 +144,19 @@ def test_training_leaves_torchs_random_state_alone(tmp_path):
     torch.manual_seed(123)
     train(Run.create(tmp_path / "run", SMALL))
     assert torch.equal(torch.rand(4), expected)
+
+
+def test_checkpoints_hold_the_average_of_the_weights(tmp_path):
+    """Against the definition, from a run that keeps the weights of every step."""
+    every = Run.create(tmp_path / "every", with_training(checkpoints=20))
+    train(every)
+    train(averaged := Run.create(tmp_path / "averaged", with_training(average=0.8)))
+    mean = every.load_checkpoint(1)
+    for step in range(2, 21):
+        share = max(0.2, 1 / step)
+        mean = {name: mean[name] + share * (value - mean[name]) for name, value in every.load_checkpoint(step).items()}
+    for name, value in weights(averaged).items():
+        torch.testing.assert_close(value, mean[name], rtol=1e-4, atol=1e-6)
 
 
 def test_batches_are_a_function_of_seed_and_step():

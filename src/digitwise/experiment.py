@@ -21,6 +21,9 @@ class Training:
     warmup: int = 100
     decay: float = 1e-4
     """AdamW's weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
+    average: float = 0.0
+    """Checkpoints hold a running average of the weights, of which a step keeps this share; 0 keeps the weights as they
+    are. Averages over a high constant rate carry to much longer numbers than any single step (LOG.md)."""
     clip: float = 1.0
     """Largest norm of the gradient; 0 does not clip."""
     accumulate: int = 1
@@ -40,6 +43,8 @@ class Training:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.batch % self.accumulate:
             raise ValueError(f"accumulate must divide batch, and {self.accumulate} does not divide {self.batch}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average must be from 0 to below 1, not {self.average}")
         if self.schedule not in ("cosine", "constant"):
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
         if self.precision not in ("no", "bf16", "fp16"):

@@ -1,5 +1,6 @@
 """The training loop. Batch, rate, dropout: all are functions of (seed, step), so resuming needs only the step."""
 
+import copy
 import math
 import signal
 import threading
@@ -15,6 +16,7 @@ from torch import Tensor
 from digitwise.engine import Engine, seeded
 from digitwise.evaluation import validate
 from digitwise.experiment import Experiment, Training
+from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
 from digitwise.tasks import Batch
@@ -47,6 +49,21 @@ class Source:
         return task.encode(task.draw(self.experiment.data, rng, count))
 
 
+class Average:
+    """The model that is kept and tested: the running average of the weights, or the weights themselves."""
+
+    def __init__(self, model: Encoder, keep: float):
+        self.model = copy.deepcopy(model) if keep else model
+        self.keep = keep
+
+    @torch.no_grad()
+    def update(self, model: Encoder, step: int) -> None:
+        if self.keep:
+            share = max(1 - self.keep, 1 / (step + 1))  # a plain mean until there is enough to average over
+            for mean, weight in zip(self.model.parameters(), model.parameters(), strict=True):
+                mean.lerp_(weight, share)
+
+
 def rate_at(step: int, training: Training) -> float:
     """Linear warm-up, then a half cosine to zero or a constant."""
     warm = min(1.0, (step + 1) / training.warmup) if training.warmup else 1.0
@@ -70,6 +87,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     run.forget_after(start)
     engine = Engine(model, optimizer, training.precision)
     coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
+    average = Average(engine.plain_model, training.average)
+    if state is not None:
+        average.model.load_state_dict(state["average"])
     source = Source(experiment)
     parts = training.accumulate * engine.processes
     if training.batch % parts:
@@ -80,9 +100,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
 
     def save_state(step: int) -> None:
-        state = {"step": step, "model": engine.plain_model.state_dict(), "optimizer": engine.optimizer.state_dict()}
+        parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
         if engine.is_main:
-            run.save_state(state)
+            run.save_state({"step": step} | {name: part.state_dict() for name, part in parts.items()})
 
     kept, saved_at = set(training.kept_steps), time.monotonic()
     began = time.monotonic() - run.seconds()  # time spent adds up over interruptions
@@ -98,6 +118,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
             ]
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)
+            average.update(engine.plain_model, step)
             done = step + 1
             if not math.isfinite(loss):
                 raise ValueError(f"the loss is {loss} at step {done}: try a lower --rate or a --clip above 0")
@@ -106,8 +127,8 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
                 run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds)
             progress(done, loss)
             if done in kept and engine.is_main:
-                run.save_checkpoint(done, engine.plain_model.state_dict())
-                run.log(step=done, validation=validate(engine.plain_model, experiment))
+                run.save_checkpoint(done, average.model.state_dict())
+                run.log(step=done, validation=validate(average.model, experiment))
             due = done in kept or time.monotonic() - saved_at >= training.save_seconds
             if done < training.steps and (due or stopping()):
                 save_state(done)

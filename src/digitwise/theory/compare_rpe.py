@@ -147,7 +147,8 @@ def _other_rows(seeds: tuple[int, ...]) -> Iterator[Row]:
     error = 3.29 * float(np.sqrt(variance)) / len(seeds)
     yield Row(
         "rpe-no-decay",
-        "without decay, lags outside every window keep their first p_k: loss (n - 2 n_1 + 1) |u|^2 |v|^2 / d, not 0",
+        "no decay: untaught lags keep their first p_k, loss (n - 2 n_1 + 1) |u|^2 |v|^2 / d "
+        "with u and v as trained, not 0",
         float(np.mean(expected)),
         float(np.mean([run.test_loss.mean() for run in bare])),
         around(float(np.mean(expected)), error),

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from digitwise.theory import compare_agreement, compare_ape, compare_full, compare_rpe, compare_shifts, compare_weights
+from digitwise.theory import (
+    compare_agreement,
+    compare_ape,
+    compare_full,
+    compare_rpe,
+    compare_shifts,
+    compare_weights,
+    compare_windows,
+)
 
 SECTIONS = (
     ("APE", compare_ape.rows),
     ("APE with shifts", compare_shifts.rows),
+    ("APE with shifts of long windows", compare_windows.rows),
     ("RPE", compare_rpe.rows),
     ("three ways of training", compare_agreement.rows),
     ("other alpha and beta", compare_weights.rows),

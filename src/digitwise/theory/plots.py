@@ -140,7 +140,7 @@ def attention_map(ring: Ring, setting: Setting) -> Figure:
         axes.plot([0.5, edge, edge], [edge, edge, 0.5], color="k", linewidth=0.8, linestyle="--")
     figure.colorbar(shown, ax=axes, shrink=0.8).ax.tick_params(labelsize=7)
     axes.set(xlabel="j", ylabel="i")
-    words = "dashed: pairs that share some window" if setting.shifts else "dashed: the window"
+    words = "no window reaches the bands between dashed lines" if setting.shifts else "dashed: the window"
     axes.set_title(f"{setting.title}: $p_i^T W^T W p_j$ ({words})\n{sizes(ring)}", fontsize=7)
     return figure
 

@@ -3,7 +3,9 @@
 `interval` is always the range around the *prediction* in which the measured value has to lie. It is made in one of two
 ways, named in the row's `allowed`:
 
-- derived: a bound on what finite time, finite steps or finite weight decay can still change, or rounding;
+- derived: a bound on what finite time, finite steps or finite weight decay can still change, or rounding; where only
+  its order is known (an exponentially small rest, the next power of the step), a round number above it and far below
+  the effect;
 - sampling: 99.9 % of the spread over random starts: 3.29 standard deviations of the mean where theory knows them, and
   Student's interval from the drawn values where it does not. 99.9 and not 95, because there are dozens of
   rows, and a table in which two rows always fail by chance teaches people to ignore failures.
