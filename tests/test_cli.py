@@ -82,7 +82,7 @@ def test_train_changes_fields_and_shows_them(tmp_path, capsys):
     document = json.loads(out)
     assert document[0]["steps"] == 4
     config = json.loads((Path(document[0]["run"]) / "config.json").read_text())["experiment"]
-    assert config["encoding"] == {"kind": "Uniform", "deviation": 0.02, "operand": 0}
+    assert config["encoding"] == {"kind": "Uniform", "deviation": 0.0, "operand": 0}
     assert config["architecture"]["width"] == 24
     shown = in_process(capsys, "train", "quickstart", "--show", *changes)
     assert "architecture.width" in shown and not (tmp_path / "runs").exists()
@@ -241,6 +241,22 @@ def test_predict(trained, capsys):
 def test_complexity_figures(tmp_path, capsys):
     document = json.loads(in_process(capsys, "figure", "complexity", "--to", tmp_path, "--json"))
     assert len(document["figures"]) == 4 and all(Path(path).exists() for path in document["figures"])
+
+
+def test_theory_of_ones_own(capsys):
+    small = ["--n", "15", "--n-1", "5", "--d", "20", "--seeds", "0", "--steps", "200"]
+    rows = json.loads(in_process(capsys, "theory", *small, "--json"))
+    assert [row["setting"] for row in rows] == ["ape", "ape-shifts", "rpe"]
+    assert len(rows[0]["by_position"]) == 15
+    for arguments, message in [
+        (["--n-1", "60"], "must not exceed n"),
+        (["--decay=-1"], "decay must be 0 or more"),
+        (["--step", "5"], "diverged by step 1"),
+        (["--beta", "x"], "--beta takes numbers"),
+    ]:
+        assert main(["theory", *arguments]) == 2
+        error = capsys.readouterr().err
+        assert message in error and "nan" not in error
 
 
 def test_numbers_on_the_command_line():

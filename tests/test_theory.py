@@ -500,13 +500,28 @@ def test_every_row_holds(rows):
     json.dumps(rows, allow_nan=False)
 
 
-def test_figures_are_written(rows, tmp_path, monkeypatch):
+SEVEN = ["loss_iter_m1", "gener_pos_m1", "loss_iter", "gener_pos", "p_ape", "p_aug", "p_rpe"]
+
+
+def test_the_papers_figures_are_drawn(rows, tmp_path, monkeypatch):
+    """From the runs of the table, hence quick; `other_weights` too."""
     monkeypatch.setattr(plots, "SEEDS", range(1))
     monkeypatch.setattr(plots, "SAMPLES", 300)
+    drawings = plots.drawings()
+    assert list(drawings)[:8] == [*SEVEN, "other_weights"]
+    for name in list(drawings)[:8]:
+        figure = drawings[name]()
+        assert all(
+            panel.get_xlabel() and panel.get_title() for panel in figure.axes if panel.get_label() != "<colorbar>"
+        )
+        figure.savefig(tmp_path / "figure.png", dpi=50)
+
+
+@pytest.mark.slow
+def test_all_figures_are_written(tmp_path):
     seen = []
     paths = theory.figures(tmp_path / "new", seen.append)
-    seven = ["loss_iter_m1", "gener_pos_m1", "loss_iter", "gener_pos", "p_ape", "p_aug", "p_rpe"]
-    assert [path.stem for path in paths] == [*seven, "other_weights", "scaling", "psd", "full"]
+    assert [path.stem for path in paths] == [*SEVEN, "other_weights", "scaling", "psd", "full"]
     assert len(seen) == len(paths)
     assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000 for path in paths)
 

@@ -122,7 +122,16 @@ def parser() -> Parser:
     sub.add_argument("--problems", type=Path, metavar="FILE", help="the file of problems, if the answers are not in it")
     sub.add_argument("--to", type=Path, help="draw accuracy by length into this file")
 
-    sub = command("theory", science.theory, "The linear-attention results beside what they predict.")
+    sub = command(
+        "theory", science.theory, "The linear-attention results beside what they predict; or a task of one's own."
+    )
+    own = sub.add_argument_group("a task of one's own", "any of these trains the three settings on it instead")
+    for name, kind, text in (
+        ("--n", int, "positions on the ring"), ("--n-1", int, "positions seen in training"), ("--d", int, "dimension"),
+        ("--alpha", float, "weight of the position itself"), ("--beta", str, "weights of neighbours: 0.5 or 0.5,0.2"),
+        ("--step", float, "step size"), ("--steps", int, "number of steps"), ("--decay", float, "weight decay"),
+    ):  # fmt: skip
+        own.add_argument(name, type=kind, default=argparse.SUPPRESS, help=text)
     sub.add_argument("--seeds", default="0-4", help="for instance 0-4")
     sub.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures into this folder too")
 

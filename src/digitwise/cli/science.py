@@ -100,10 +100,31 @@ def score(options: argparse.Namespace) -> None:
     show(options, document, rows, f"{said['problems']} problems: {faults}; what is not right counts as wrong")
 
 
+OWN_TASK = ("n", "n_1", "d", "alpha", "beta", "step", "steps", "decay")
+
+
+def explore_theory(options: argparse.Namespace, own: dict[str, Any], seeds: list[int]) -> None:
+    """The three settings trained on a task with other numbers."""
+    from digitwise import theory as linear
+
+    if "beta" in own:
+        try:
+            own["beta"] = [float(part) for part in own["beta"].split(",")]
+        except ValueError:
+            raise ValueError(f"--beta takes numbers such as 0.5 or 0.5,0.2, not '{own['beta']}'") from None
+    found = [row for seed in seeds for row in linear.explore(seed=seed, **own)]
+    shown = [{name: value for name, value in row.items() if not isinstance(value, list | tuple)} for row in found]
+    show(options, found, shown)
+
+
 def theory(options: argparse.Namespace) -> None:
     from digitwise import theory as linear
 
     seeds = parse_numbers(options.seeds, "--seeds")
+    own = {name: value for name, value in vars(options).items() if name in OWN_TASK}
+    if own:
+        explore_theory(options, own, seeds)
+        return
     bar = Bar()
     done = 0
 

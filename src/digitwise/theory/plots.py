@@ -30,11 +30,10 @@ COLOURS = {APE: "#c1443c", APE_SHIFTS: "#e0a030", RPE: "#1f7a8c"}
 MARKERS = {APE: "s", APE_SHIFTS: "^", RPE: "o"}
 
 
-def draw_all(folder: Path, progress: Callable[[str], None] | None = None) -> list[Path]:
-    """Write every figure as a PNG file."""
-    folder.mkdir(parents=True, exist_ok=True)
+def drawings() -> dict[str, Callable[[], Figure]]:
+    """Every figure by name: the paper's seven first."""
     one, five = ONE_NEIGHBOUR, FIVE_NEIGHBOURS
-    drawings: dict[str, Callable[[], Figure]] = {
+    return {
         "loss_iter_m1": lambda: training_loss(one),
         "gener_pos_m1": lambda: loss_by_position(one),
         "loss_iter": lambda: training_loss(five),
@@ -47,8 +46,13 @@ def draw_all(folder: Path, progress: Callable[[str], None] | None = None) -> lis
         "psd": lambda: plots_beyond.semidefinite(new_figure, COLOURS),
         "full": lambda: plots_beyond.full_dynamics(new_figure),
     }
+
+
+def draw_all(folder: Path, progress: Callable[[str], None] | None = None) -> list[Path]:
+    """Write every figure as a PNG file."""
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, draw in drawings.items():
+    for name, draw in drawings().items():
         path = folder / f"{name}.png"
         draw().savefig(path, dpi=110, metadata={"Software": None})
         written.append(path)
