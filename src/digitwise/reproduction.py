@@ -10,7 +10,7 @@ from digitwise.counts import Count, merge
 from digitwise.evaluation import evaluate
 from digitwise.experiment import Experiment
 from digitwise.recipes import arms
-from digitwise.runs import Run
+from digitwise.runs import Run, home
 from digitwise.training import train
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
@@ -41,7 +41,8 @@ def train_recipe(
     before = 0
     for seed in seeds:
         for arm, experiment in chosen.items():
-            run = open_or_create(root / name / f"{arm}-seed{seed}", replace(experiment, seed=seed))
+            seeded = replace(experiment, seed=seed)
+            run = open_or_create(home(root, arm, seeded), seeded)
 
             def tell(step: int, loss: float, before: int = before, label: str = f"{arm}, seed {seed}") -> None:
                 report(f"train {name}", before + step, total, f"{label}, loss {loss:.4f}")

@@ -207,6 +207,11 @@ class _replacing:
             self.temporary.unlink(missing_ok=True)
 
 
+def home(root: Path, arm: str, experiment: Experiment) -> Path:
+    """Where the run of an experiment lives below a folder of results."""
+    return Path(root) / experiment.name / f"{arm}-seed{experiment.seed}"
+
+
 def environment() -> dict[str, Any]:
     def installed(name: str) -> str | None:
         try:

@@ -123,7 +123,7 @@ def parser() -> Parser:
     sub.add_argument("--to", type=Path, help="draw accuracy by length into this file")
 
     sub = command(
-        "theory", science.theory, "The linear-attention results beside what they predict; or a task of one's own."
+        "theory", science.theory, "The linear-attention results beside their predictions; or a task of one's own."
     )
     own = sub.add_argument_group("a task of one's own", "any of these trains the three settings on it instead")
     for name, kind, text in (

@@ -18,7 +18,7 @@ def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.experiment import CHOICES
     from digitwise.recipes import arms
-    from digitwise.runs import Run
+    from digitwise.runs import Run, home
     from digitwise.training import Stopped
     from digitwise.training import train as run_training
 
@@ -40,7 +40,7 @@ def train(options: argparse.Namespace) -> int | None:
                 for arm, e in experiments.items() for path, value in flat(describe(e)).items()
             ])  # fmt: skip
             return None
-        folders = {arm: options.out / options.recipe / f"{arm}-seed{e.seed}" for arm, e in experiments.items()}
+        folders = {arm: home(options.out, arm, e) for arm, e in experiments.items()}
         for folder in folders.values():
             if folder.exists():
                 raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
@@ -141,7 +141,10 @@ def ls(options: argparse.Namespace) -> None:
         things: dict[str, Any] = {
             "recipes": RECIPES, "tasks": TASKS, "encodings": ENCODINGS, "distributions": DISTRIBUTIONS,
         }  # fmt: skip
-        rows = [{"name": name, "what": first_line(thing)} for name, thing in things[options.what].items()]
+        rows = [
+            {"name": name, "what": getattr(thing, "what", None) or first_line(thing)}
+            for name, thing in things[options.what].items()
+        ]
     show(options, rows, rows)
 
 

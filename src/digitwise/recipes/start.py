@@ -1,0 +1,50 @@
+"""Where to begin: absolute against relative positions on additions."""
+
+from dataclasses import replace
+
+from digitwise.experiment import Experiment, Testing
+from digitwise.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, encoding, in_profile
+from digitwise.tasks import Addition, UniformLengths, UniformValues
+
+
+def additions(
+    name: str, canvas: int, longest: int, steps: int, validation: tuple[int, ...], profile: str
+) -> Experiment:
+    """Sums of at most `longest` digits on a canvas, tested at every length that fits it."""
+    experiment = Experiment(
+        name=name,
+        task=Addition(canvas),
+        data=UniformValues(longest) if profile == "paper" else UniformLengths(longest),
+        architecture=SMALL,
+        training=replace(SMALL_TRAINING, steps=steps),
+        testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=validation),
+    )
+    return in_profile(experiment, profile)
+
+
+def pair(experiment: Experiment, profile: str) -> Arms:
+    return {name: replace(experiment, encoding=encoding(name, profile)) for name in ("absolute", "relative")}
+
+
+def quickstart(profile: str) -> Arms:
+    experiment = additions("quickstart", 10, 4, 1000, (8,), profile)
+    return pair(replace(experiment, training=replace(experiment.training, checkpoints=4)), profile)
+
+
+def canvas20(profile: str) -> Arms:
+    return pair(additions("canvas20", 20, 5, 3000, (10, 15), profile), profile)
+
+
+RECIPES = [
+    Recipe(
+        "quickstart",
+        "Why relative beats absolute, within minutes: trained on sums of at most 4 digits, tested on up to 10.",
+        quickstart,
+    ),
+    Recipe(
+        "canvas20",
+        "Addition on a canvas of 20, trained on at most 5 digits: the absolute model fails at 6, the relative one "
+        "carries to three times the length and falls on the full canvas.",
+        canvas20,
+    ),
+]
