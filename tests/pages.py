@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from digitwise import tables
+from digitwise.recipes import find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
 
@@ -48,7 +49,7 @@ def table(argument: str) -> str:
     """Exact match by length, arms side by side, at the last checkpoint; and how long training took."""
     arms = arms_of(ROOT / argument)
     times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
-    text = tables.text(side_by_side(arms, "last"))
+    text = tables.text(side_by_side(arms, find(Path(argument).name), "last"))
     threads = next(iter(arms.values()))[0].environment()["threads"]
     seeds = len(next(iter(arms.values())))
     return f"```\n{text}\n```\n{seeds} seed(s); minutes of training a model with {threads} thread(s): {times}.\n"

@@ -24,7 +24,7 @@ def test_draws_are_a_function_of_the_seed(suite):
         assert all((a == b).all() for a, b in zip(one, two, strict=True))
 
 
-@pytest.mark.parametrize("suite", ["uniform", "cascade", "consecutive", "nines", "places", "strata"])
+@pytest.mark.parametrize("suite", ["uniform", "cascade", "consecutive", "nines", "nocarry", "places", "strata"])
 def test_headline_suites_have_exactly_the_length(suite):
     for _, first, second in problems(suite, [1, 5, 9] if suite != "nines" else [3, 5, 9]):
         length = int(dg.lengths(first)[0])
@@ -74,7 +74,7 @@ def test_edges_are_there():
 
 
 def test_complexity_suites_refuse_products_and_long_numbers():
-    for suite in ("cascade", "consecutive", "nines", "strata"):
+    for suite in ("cascade", "consecutive", "nines", "strata", "nocarry"):
         with pytest.raises(ValueError, match="needs an addition"):
             SUITES[suite].strata(Multiplication(1, 5), [3])
     for suite in SUITES.values():

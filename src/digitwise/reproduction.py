@@ -9,12 +9,16 @@ from digitwise import figures
 from digitwise.counts import Count, merge
 from digitwise.evaluation import evaluate
 from digitwise.experiment import Experiment
-from digitwise.recipes import arms
+from digitwise.figures import Curve
+from digitwise.recipes import Recipe, arms, find
 from digitwise.runs import Run, home
 from digitwise.training import train
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
 Report = Callable[[str, int, int, str], None]
+Runs = dict[str, list[Run]]  # by arm, one for each seed
+
+MOST_CURVES = 5
 
 
 def silent(what: str, done: int, total: int, note: str) -> None:
@@ -31,12 +35,10 @@ def open_or_create(folder: Path, experiment: Experiment) -> Run:
     return run
 
 
-def train_recipe(
-    name: str, profile: str, seeds: Sequence[int], root: Path, report: Report = silent
-) -> dict[str, list[Run]]:
+def train_recipe(name: str, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
     """The finished runs of every arm and seed of a recipe."""
     chosen = arms(name, profile)
-    runs: dict[str, list[Run]] = {arm: [] for arm in chosen}
+    runs: Runs = {arm: [] for arm in chosen}
     total = sum(experiment.training.steps for experiment in chosen.values()) * len(seeds)
     before = 0
     for seed in seeds:
@@ -58,47 +60,88 @@ def reproduce(
     name: str, profile: str = "cpu", seeds: Sequence[int] = (0,), root: Path = Path("runs"), report: Report = silent
 ) -> dict[str, Any]:
     """Train what is missing, test, draw. Returns the table and the paths of what was written."""
+    recipe = find(name)
     runs = train_recipe(name, profile, seeds, root, report)
     everything = [run for group in runs.values() for run in group]
+    checkpoints = "all" if recipe.curves == "checkpoints" else "last,best"
     for index, run in enumerate(everything):
-        evaluate(run, checkpoints="last,best")
+        for suite, lengths in recipe.tests:
+            evaluate(run, suite, lengths, checkpoints=checkpoints)
         report(f"test {name}", index + 1, len(everything), run.folder.name)
-    first = everything[0].experiment
-    trained = first.data.width(first.task.canvas)
-    figure = figures.accuracy(
-        [figures.by_length(arm, results(group, "last")) for arm, group in runs.items()],
-        root / name / "accuracy.png",
-        title=f"{name}: trained on at most {trained} digits; last checkpoint; {len(seeds)} seed(s)",
-        trained=trained,
-    )
     return {
         "recipe": name,
         "profile": profile,
         "seeds": list(seeds),
-        "last": side_by_side(runs, "last"),
-        "best on validation": side_by_side(runs, "best"),
-        "figure": str(figure),
+        "last": side_by_side(runs, recipe, "last"),
+        "best on validation": side_by_side(runs, recipe, "best"),
+        "figure": str(draw(runs, recipe, root / name / "accuracy.png")),
         "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
     }
 
 
 def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> list[Count]:
-    """The counts of the last or best checkpoint of several runs."""
+    """Whole answers of the chosen checkpoints of several runs."""
     return [
-        c
+        count
         for run in runs
-        for c in run.counts()
-        if c.suite == suite and not c.group and c.checkpoint in run.select(checkpoint)
+        for count in run.counts()
+        if count.suite == suite and not count.group and count.checkpoint in run.select(checkpoint)
     ]
 
 
-def side_by_side(runs: dict[str, list[Run]], checkpoint: str) -> list[dict[str, Any]]:
-    """A row for each length, with exact match and interval of each arm, added up over its seeds."""
-    cells = {arm: merge(results(group, checkpoint), by=lambda count: count.length) for arm, group in runs.items()}
-    rows = []
-    for length in sorted({length for found in cells.values() for length in found}):
-        row: dict[str, Any] = {"digits": length, "problems": max(found[length].tried for found in cells.values())}
-        for arm, found in cells.items():
-            row |= {arm: round(found[length].accuracy, 4), f"{arm} 95%": [round(x, 4) for x in found[length].interval]}
-        rows.append(row)
-    return rows
+def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, Any]]:
+    """A row for each suite, length and stratum, with exact match and interval of each arm, added up over its seeds."""
+    rows: dict[tuple, dict[str, Any]] = {}
+    for suite, _ in recipe.tests:
+        for arm, group in runs.items():
+            cells = merge(
+                results(group, checkpoint, suite), by=lambda count: (count.suite, count.length, count.stratum)
+            )
+            for key, cell in cells.items():
+                if key not in rows:
+                    labels = {"suite": suite, "digits": cell.length, "stratum": cell.stratum, "problems": cell.tried}
+                    rows[key] = {name: value for name, value in labels.items() if value != "" and value != "uniform"}
+                interval = [round(bound, 4) for bound in cell.interval]
+                rows[key] |= {arm: round(cell.accuracy, 4), f"{arm} 95%": interval}
+    return list(rows.values())
+
+
+def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
+    """The recipe's figure: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
+    first = next(iter(runs.values()))[0].experiment
+    trained = first.data.width(first.task.canvas)
+    seeds = len(next(iter(runs.values())))
+    title = f"{recipe.name}: trained on at most {trained} digits, {seeds} seed{'s' * (seeds > 1)}"
+    if recipe.curves == "checkpoints":
+        return figures.accuracy(_checkpoint_curves(runs), path, title, trained)
+    if recipe.curves == "strata":
+        curves = [c for test in recipe.tests if test.suite != "uniform" for c in _stratum_curves(runs, test.suite)]
+        length = max(length for test in recipe.tests for length in test.lengths or ())
+        return figures.accuracy(curves, path, f"{title}, tested on {length}", xlabel="columns")
+    suite = recipe.tests[0].suite
+    curves = [figures.by_length(arm, results(group, "last", suite)) for arm, group in runs.items()]
+    return figures.accuracy(curves, path, f"{title}, last checkpoint", trained)
+
+
+def _checkpoint_curves(runs: Runs) -> list[Curve]:
+    """Evenly spaced checkpoints of the first arm, added up over seeds."""
+    group = next(iter(runs.values()))
+    steps = group[0].checkpoints()
+    chosen = sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
+    return [figures.by_length(f"step {step}", results(group, str(step))) for step in chosen]
+
+
+def _stratum_curves(runs: Runs, suite: str) -> list[Curve]:
+    """Strata are called "kind number more": a curve over the numbers for each arm, kind and more."""
+    curves: dict[str, list[Count]] = {}
+    for arm, group in runs.items():
+        for count in results(group, "last", suite):
+            kind, _, more = (
+                count.stratum.split(" ", 2) if count.stratum.count(" ") > 1 else (*count.stratum.split(), "")
+            )
+            label = f"{kind} {more}".strip()
+            curves.setdefault(f"{arm}, {label}" if len(runs) > 1 else label, []).append(count)
+    return [
+        Curve(label, dict(sorted(merge(counts, by=lambda count: int(count.stratum.split()[1])).items())))
+        for label, counts in curves.items()
+    ]

@@ -11,7 +11,7 @@ from digitwise import complexity
 from digitwise import digits as dg
 from digitwise.digits import Digits
 from digitwise.rng import generator
-from digitwise.tasks import Addition, Distribution, ExactLength, Operands, Shifted, Task, UniformValues
+from digitwise.tasks import Addition, Distribution, ExactLength, NoCarry, Operands, Shifted, Task, UniformValues
 from digitwise.tasks.conditional import Cascade, ConsecutiveCarries, NinesRun
 from digitwise.tasks.distributions import fits
 
@@ -68,6 +68,12 @@ def uniform(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 def upto(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """The paper's: values below 10^L."""
     return [drawn(task, length, "", UniformValues(length)) for length in lengths]
+
+
+def nocarry(task: Task, lengths: Sequence[int]) -> list[Stratum]:
+    """Sums of exactly L digits without any carry."""
+    _additions_only(task, "nocarry")
+    return [drawn(task, length, "", NoCarry(length, exactly=True)) for length in lengths]
 
 
 def shifted(task: Task, lengths: Sequence[int]) -> list[Stratum]:
@@ -209,5 +215,6 @@ SUITES = {
         Suite("shifted", 1, shifted),
         Suite("places", 1, uniform, by_place),
         Suite("strata", 1, strata, by_chains),
+        Suite("nocarry", 1, nocarry),
     ]
 }

@@ -5,11 +5,11 @@ seconds, to see that everything runs.
 """
 
 from digitwise.config import did_you_mean
-from digitwise.recipes import start
+from digitwise.recipes import paper, start
 from digitwise.recipes.base import PAPER, Arms, Recipe, Test
 
 PROFILES = ("paper", "cpu", "smoke")
-RECIPES = {recipe.name: recipe for recipe in [*start.RECIPES]}
+RECIPES = {recipe.name: recipe for recipe in [*start.RECIPES, *paper.RECIPES]}
 
 
 def find(name: str) -> Recipe:
@@ -27,11 +27,8 @@ def arms(name: str, profile: str = "cpu") -> Arms:
 
 __all__ = [
     "PAPER",
-    "PAPER_TRAINING",
     "PROFILES",
     "RECIPES",
-    "SMALL",
-    "SMALL_TRAINING",
     "Arms",
     "Recipe",
     "Test",

@@ -1,0 +1,94 @@
+"""The paper's experiments by name. The cpu profile reduces canvases to 20, and models and steps to minutes."""
+
+from dataclasses import replace
+
+from digitwise.experiment import Experiment, Testing
+from digitwise.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, Test, encoding, in_profile
+from digitwise.recipes.start import additions, canvas20
+from digitwise.tasks import (
+    Distribution,
+    MixedComplexity,
+    Multiplication,
+    NoCarry,
+    Shifted,
+    UniformComplexity,
+    UniformLengths,
+    UniformValues,
+)
+
+
+def short(profile: str) -> Distribution:
+    """At most 5 digits: the paper draws values, we draw lengths, which learns several times faster."""
+    return UniformValues(5) if profile == "paper" else UniformLengths(5)
+
+
+def a1(profile: str) -> Arms:
+    return {"absolute": canvas20(profile)["absolute"]}
+
+
+def a2(profile: str) -> Arms:
+    if profile != "paper":
+        return {"relative": canvas20(profile)["relative"]}
+    experiment = additions("a2", 50, 5, 3000, (20, 40), profile)
+    return {"relative": replace(experiment, encoding=encoding("relative", profile))}
+
+
+def a3(profile: str) -> Arms:
+    experiment = additions("a3", 20, 5, 4000, (10, 15), profile)
+    return {"absolute": replace(experiment, data=Shifted(short(profile)), encoding=encoding("absolute", profile))}
+
+
+def nocarry(profile: str) -> Arms:
+    experiment = additions("nocarry", 20, 5, 1500, (), profile)
+    return {"relative": replace(experiment, data=NoCarry(5), encoding=encoding("relative", profile))}
+
+
+def product(name: str, kind: str, profile: str) -> Arms:
+    """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits."""
+    experiment = Experiment(
+        name=name,
+        task=Multiplication(1, 20),
+        data=short(profile),
+        encoding=encoding(kind, profile),
+        architecture=SMALL,
+        training=replace(SMALL_TRAINING, steps=3000),
+        testing=Testing(tuple(range(1, 21)), problems=1000, validation_lengths=(10, 15)),
+    )
+    return {kind: in_profile(experiment, profile)}
+
+
+def c3(profile: str) -> Arms:
+    experiment = additions("c3", 20 if profile != "paper" else 40, 5, 3000, (12,), profile)
+    base = replace(experiment, encoding=encoding("relative", profile))
+    kinds: dict[str, Distribution] = {
+        "values": UniformValues(5),
+        "complexity": UniformComplexity(5),
+        "mixed": MixedComplexity(5),
+    }
+    pooled = replace(base, training=replace(base.training, pool=100_000))
+    return {arm: replace(pooled, data=data) for arm, data in kinds.items()}
+
+
+RECIPES = [
+    Recipe("a1", "Addition, absolute positions: perfect up to the trained length, nothing beyond.", a1,
+           "APE_5to20", seeds=3, curves="checkpoints"),
+    Recipe("a2", "Addition, relative positions: carries to several times the trained length.", a2,
+           "RPE_5to50", seeds=3, curves="checkpoints"),
+    Recipe("a3", "Addition, absolute positions, shifted copies: right on shifted sums, wrong on long ones.", a3,
+           "APEshifted_5to20, Aug:table", (Test("uniform"), Test("shifted", (5,)), Test("places", (10,))), seeds=3,
+           curves="checkpoints"),
+    Recipe("nocarry", "Additions without carries, relative positions: right at every length.", nocarry,
+           "nocarry", (Test("nocarry"),), seeds=3),
+    Recipe("m1-ape", "Single-digit multiplier, absolute positions.", lambda p: product("m1-ape", "absolute", p),
+           "Mult_APE", seeds=3, curves="checkpoints"),
+    Recipe("m1-rpe", "Single-digit multiplier, relative positions.", lambda p: product("m1-rpe", "relative", p),
+           "Mult_RPE", seeds=3, curves="checkpoints"),
+    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", lambda p: product("m2-upe", "uniform", p),
+           "Mult_UPE_set", seeds=3, curves="checkpoints"),
+    Recipe("c1", "The a2 model on consecutive carries that do not cascade.", a2,
+           "consecutive", (Test("consecutive", (12,)),), seeds=3, curves="strata"),
+    Recipe("c2", "The a2 model on cascades, and on runs of nines entered with and without a carry.", a2,
+           "cascade", (Test("cascade", (12,)), Test("nines", (12,))), seeds=3, curves="strata"),
+    Recipe("c3", "Three training distributions, tested on 12 digits by cascade length.", c3,
+           "comp_40", (Test("uniform"), Test("cascade", (12,)), Test("nines", (12,))), curves="strata"),
+]  # fmt: skip
