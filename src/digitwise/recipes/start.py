@@ -32,7 +32,7 @@ def quickstart(profile: str) -> Arms:
 
 
 def canvas20(profile: str) -> Arms:
-    return pair(additions("canvas20", 20, 5, 3000, (10, 15), profile), profile)
+    return pair(additions("canvas20", 20, 5, 1500, (10, 15), profile), profile)
 
 
 RECIPES = [
