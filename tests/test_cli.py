@@ -15,7 +15,7 @@ from digitwise.cli.terminal import parse_numbers
 from digitwise.recipes import PROFILES, RECIPES, arms
 
 COMMANDS = [
-    "train", "eval", "ls", "figure", "reproduce", "explain", "complexity", "predict", "data", "score", "theory",
+    "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score", "theory",
     "bench",
 ]  # fmt: skip
 

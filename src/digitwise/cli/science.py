@@ -56,6 +56,14 @@ def check_lines(report: dict[str, Any]) -> str:
     )
 
 
+def claims(options: argparse.Namespace) -> None:
+    from digitwise.paper.claims import CLAIMS
+
+    found = [claim.verdict(options.out, options.profile) for claim in CLAIMS]
+    rows = [{name: row[name] for name in ("claim", "verdict", "judged", "command")} for row in found]
+    show(options, found, rows)
+
+
 def predict(options: argparse.Namespace) -> None:
     from digitwise import prediction
     from digitwise.runs import Run

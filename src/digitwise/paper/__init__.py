@@ -1,0 +1,1 @@
+"""The paper's findings as claims that can fail."""

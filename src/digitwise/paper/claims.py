@@ -1,0 +1,128 @@
+"""Each finding of the paper as a predicate over counts, written down before its runs were looked at."""
+
+from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, above, all_of, at_least, at_most
+
+CARRIES = 12  # length at which consecutive carries, cascades and training distributions are compared
+CLASSES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+
+
+def f1(e: Evidence) -> str:
+    return all_of(
+        at_least(e.count("a2", "relative", 10), 0.95), at_least(e.count("m2-upe", "uniform", 10), 0.9)
+    )  # fmt: skip
+
+
+def f2(e: Evidence) -> str:
+    return above(e.count("a2", "relative", 10), e.count("a3", "absolute", 10), 0.1)
+
+
+def a1(e: Evidence) -> str:
+    return all_of(at_least(e.count("a1", "absolute", 5), 0.99), at_most(e.count("a1", "absolute", 8), 0.02))
+
+
+def a2(e: Evidence) -> str:
+    return all_of(at_least(e.count("a2", "relative", 10), 0.95), at_least(e.count("a2", "relative", 15), 0.7))
+
+
+def full_canvas(e: Evidence) -> str:
+    curve = [e.count("a2", "relative", length) for length in (17, 18, 19, 20)]
+    drops = [before.accuracy - after.accuracy for before, after in zip(curve, curve[1:], strict=False)]
+    return all_of(above(curve[2], curve[3]), HOLDS if drops[-1] == max(drops) else FAILS)
+
+
+def a3(e: Evidence) -> str:
+    return all_of(
+        at_least(e.count("a3", "absolute", 5, "shifted"), 0.99),
+        above(e.count("a2", "relative", 10), e.count("a3", "absolute", 10), 0.1),
+    )
+
+
+def places(e: Evidence) -> str:
+    first, *others = (e.count("a3", "absolute", 10, "places", group=f"place {place}") for place in range(5))
+    return all_of(*(above(other, first) for other in others))
+
+
+def nocarry(e: Evidence) -> str:
+    return all_of(*(at_least(e.count("nocarry", "relative", length, "nocarry"), 0.99) for length in range(1, 20)))
+
+
+def m1(e: Evidence) -> str:
+    relative = [e.count("m1-rpe", "relative", length) for length in (5, 15)]
+    return all_of(
+        at_least(e.count("m1-ape", "absolute", 5), 0.9), at_most(e.count("m1-ape", "absolute", 10), 0.1),
+        at_least(relative[0], 0.9), above(relative[0], relative[1], 0.05),
+    )  # fmt: skip
+
+
+def m2(e: Evidence) -> str:
+    uniform, relative = e.count("m2-upe", "uniform", 10), e.count("m1-rpe", "relative", 10)
+    return all_of(above(uniform, relative), above(relative, e.count("m1-ape", "absolute", 10)))
+
+
+def c1(e: Evidence) -> str:
+    """Flat: even the longest row of carries costs less than five points."""
+    none, most = (e.count("c1", "relative", CARRIES, "consecutive", f"carries {n}") for n in (1, CARRIES))
+    return HOLDS if above(none, most, 0.05) == FAILS else FAILS
+
+
+def c2(e: Evidence) -> str:
+    few, beyond, most = (e.count("c2", "relative", CARRIES, "cascade", f"cascade {n}") for n in (2, 7, CARRIES))
+    return all_of(above(few, beyond, 0.05), above(few, most, 0.2))
+
+
+def both_kinds_of_nines(e: Evidence) -> str:
+    """Not the paper's: a fall on cascades means little if the model calls every long run a cascade."""
+    kinds = [e.count("c2", "relative", CARRIES, "nines", f"run 8 {way} carry") for way in ("with", "without")]
+    return all_of(*(at_most(kind, 0.9) for kind in kinds))
+
+
+def c3(e: Evidence) -> str:
+    """The mixture is at least as good as both others at more than half of the cascade lengths."""
+    wins = 0
+    for n in CLASSES:
+        values, complexity, mixed = (
+            e.count("c3", arm, CARRIES, "cascade", f"cascade {n}") for arm in ("values", "complexity", "mixed")
+        )
+        wins += mixed.accuracy >= max(values.accuracy, complexity.accuracy)
+    return HOLDS if 2 * wins > len(CLASSES) else FAILS
+
+
+def f3(e: Evidence) -> str:
+    better = [e.count("c3", "mixed", CARRIES, "cascade", f"cascade {n}") for n in (6, 8)]
+    worse = [e.count("c3", "values", CARRIES, "cascade", f"cascade {n}") for n in (6, 8)]
+    return all_of(*(above(b, w) for b, w in zip(better, worse, strict=True)))
+
+
+CLAIMS = [
+    Claim("F1", "Encodings that state the symmetry make addition and multiplication carry to longer numbers.",
+          "scaled: a2 at least 0.95 and m2-upe at least 0.9 at twice the trained length", ("a2", "m2-upe"), f1),
+    Claim("F2", "Showing the symmetry by shifted copies is worth much less than stating it.",
+          "at 10 digits relative positions beat shifted copies by more than 10 points", ("a2", "a3"), f2),
+    Claim("F3", "Hard short examples help on long ones.",
+          "cascades of 6 and of 8, longer than any in training: the mixture beats plain values", ("c3",), f3),
+    Claim("A1", "Absolute positions fail right beyond the trained length.",
+          "at least 0.99 at 5 digits and at most 0.02 at 8", ("a1",), a1),
+    Claim("A2", "Relative positions carry from 5 to 50 digits.",
+          "scaled to canvas 20: at least 0.95 at 10 digits and 0.7 at 15", ("a2",), a2),
+    Claim("A2-full", "Accuracy drops abruptly where the numbers fill the canvas.",
+          "20 digits are below 19, and no step from 17 on loses more", ("a2",), full_canvas),
+    Claim("A3", "Trained on shifted copies, an absolute model is right on shifted sums and wrong on long ones.",
+          "at least 0.99 on shifted sums; more than 10 points below a2 at 10 digits", ("a2", "a3"), a3),
+    Claim("table", "The shifted model errs most at the ones place.",
+          "10 digits: place 0 is less accurate than each of places 1 to 4", ("a3",), places),
+    Claim("nocarry", "Without carries a relative model is right at every length.",
+          "at least 0.99 at every length that leaves a pad, 1 to 19", ("nocarry",), nocarry),
+    Claim("M1", "For products absolute positions fail and relative ones decline.",
+          "both at least 0.9 at 5 digits; absolute at most 0.1 at 10; relative loses 5 points by 15",
+          ("m1-ape", "m1-rpe"), m1),
+    Claim("M2", "Uniform positions carry products to longer multiplicands than relative ones.",
+          "at 10 digits uniform is above relative and relative above absolute", ("m1-ape", "m1-rpe", "m2-upe"), m2),
+    Claim("C1", "Carries in a row are not what makes a sum hard.",
+          "12 carries in a row cost at most 5 points against one", ("c1",), c1),
+    Claim("C2", "Accuracy falls as cascades grow.",
+          "12 digits: cascades of 7 are 5 points and of 12 are 20 points below cascades of 2", ("c2",), c2),
+    Claim("C2-nines", "(ours) The fall is there whether a run of nines is entered with a carry or without.",
+          "12 digits: runs of 8 nines are at most 0.9 right with a carry and without", ("c2",), both_kinds_of_nines),
+    Claim("C3", "A half-and-half mixture of values and complexity does best at most cascade lengths.",
+          "12 digits: the mixture is at least as good as both others at most cascade lengths", ("c3",), c3),
+]  # fmt: skip
