@@ -15,8 +15,8 @@ from digitwise.cli.terminal import parse_numbers
 from digitwise.recipes import PROFILES, RECIPES, arms
 
 COMMANDS = [
-    "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score", "theory",
-    "bench",
+    "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score",
+    "theory", "bench",
 ]  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Each finding of the paper as a predicate over counts, written down before its runs were looked at."""
 
+from itertools import pairwise
+
 from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, above, all_of, at_least, at_most
 
 CARRIES = 12  # length at which consecutive carries, cascades and training distributions are compared
@@ -26,7 +28,7 @@ def a2(e: Evidence) -> str:
 
 def full_canvas(e: Evidence) -> str:
     curve = [e.count("a2", "relative", length) for length in (17, 18, 19, 20)]
-    drops = [before.accuracy - after.accuracy for before, after in zip(curve, curve[1:], strict=False)]
+    drops = [before.accuracy - after.accuracy for before, after in pairwise(curve)]
     return all_of(above(curve[2], curve[3]), HOLDS if drops[-1] == max(drops) else FAILS)
 
 
