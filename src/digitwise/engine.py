@@ -17,7 +17,8 @@ class Engine:
 
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, precision: str = "no"):
         AcceleratorState._reset_state(True)  # it is global, and refuses a second precision in one process otherwise
-        self.accelerator = Accelerator(mixed_precision=precision)
+        # Without being told it would let the processes of a CPU cluster train one model each.
+        self.accelerator = Accelerator(mixed_precision=precision, cpu=not torch.accelerator.is_available())
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
 
     @property

@@ -37,6 +37,8 @@ class Run:
     @classmethod
     def create(cls, folder: Path, experiment: Experiment) -> "Run":
         folder = Path(folder)
+        if not is_main_process():
+            return cls(folder, experiment)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
         folder.mkdir(parents=True, exist_ok=True)
@@ -155,6 +157,8 @@ class Run:
 
     def forget_after(self, step: int) -> None:
         """Drop what was logged and kept after `step`: it will be made again."""
+        if not is_main_process():
+            return
         rows = [row for row in self.metrics() if row["step"] <= step]
         with _replacing(self.folder / "metrics.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -205,6 +209,11 @@ class _replacing:
             os.replace(self.temporary, self.path)
         else:
             self.temporary.unlink(missing_ok=True)
+
+
+def is_main_process() -> bool:
+    """Of several processes that train one model together, the first alone writes (torchrun and accelerate set RANK)."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def home(root: Path, arm: str, experiment: Experiment) -> Path:

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
 
 
 def train(options: argparse.Namespace) -> int | None:
-    from dataclasses import replace
-
     from digitwise.config import describe, did_you_mean, override
     from digitwise.experiment import CHOICES
     from digitwise.recipes import arms
-    from digitwise.runs import Run, home
+    from digitwise.runs import Run, home, is_main_process
     from digitwise.training import Stopped
     from digitwise.training import train as run_training
 
@@ -41,10 +39,7 @@ def train(options: argparse.Namespace) -> int | None:
             ])  # fmt: skip
             return None
         folders = {arm: home(options.out, arm, e) for arm, e in experiments.items()}
-        for folder in folders.values():
-            if folder.exists():
-                raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
-        runs = [Run.create(folders[arm], replace(e)) for arm, e in experiments.items()]
+        runs = [Run.create(folders[arm], e) for arm, e in experiments.items()]
     bar = Bar()
     for run in runs:
         try:
@@ -54,6 +49,8 @@ def train(options: argparse.Namespace) -> int | None:
             print(f"stopped at step {stopped}: go on with digitwise train --resume {run.folder}", file=sys.stderr)
             return 130
     bar.close()
+    if not is_main_process():
+        return None
     document = [
         {
             "run": str(run.folder),
