@@ -17,7 +17,7 @@ setup: .venv/installed  ## create .venv and install; does nothing when nothing c
 	touch $@
 
 test: lint  ## lint, types and the whole default test suite
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest -n 2
 
 lint: setup
 	.venv/bin/ruff check .

@@ -46,13 +46,15 @@ def arms_of(folder: Path) -> dict[str, list[Run]]:
 
 
 def table(argument: str) -> str:
-    """Exact match by length, arms side by side, at the last checkpoint; and how long training took."""
-    arms = arms_of(ROOT / argument)
+    """Exact match by length, arms side by side; and how long training took."""
+    arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
     times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
-    text = tables.text(side_by_side(arms, find(Path(argument).name), "last"))
-    threads = next(iter(arms.values()))[0].environment()["threads"]
-    seeds = len(next(iter(arms.values())))
-    return f"```\n{text}\n```\n{seeds} seed(s); minutes of training a model with {threads} thread(s): {times}.\n"
+    runs = next(iter(arms.values()))
+    threads, seeds = runs[0].environment()["threads"], len(runs)
+    last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
+    text = f"{last}\nlast checkpoint" + (f"\n\n{best}\nbest checkpoint on validation" if best != last else "")
+    how = f"{seeds} seed{'s' * (seeds > 1)}; minutes of training a model on {threads} core{'s' * (threads > 1)}"
+    return f"```\n{text}\n```\n\n{how}: {times}.\n"
 
 
 MAKERS = {"tree": tree, "table": table}

@@ -119,8 +119,13 @@ def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
         length = max(length for test in recipe.tests for length in test.lengths or ())
         return figures.accuracy(curves, path, f"{title}, tested on {length}", xlabel="columns")
     suite = recipe.tests[0].suite
-    curves = [figures.by_length(arm, results(group, "last", suite)) for arm, group in runs.items()]
-    return figures.accuracy(curves, path, f"{title}, last checkpoint", trained)
+    curves = [figures.by_length(f"{arm}, last", results(group, "last", suite)) for arm, group in runs.items()]
+    curves += [
+        figures.by_length(f"{arm}, best on validation", results(group, "best", suite))
+        for arm, group in runs.items()
+        if any(run.select("last") != run.select("best") for run in group)
+    ]
+    return figures.accuracy(curves, path, title, trained)
 
 
 def _checkpoint_curves(runs: Runs) -> list[Curve]:

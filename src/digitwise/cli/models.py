@@ -195,11 +195,12 @@ def reproduce(options: argparse.Namespace) -> int | None:
         show(options, results if len(results) > 1 else results[0])
         return None
     for result in results:
-        show(
-            options,
-            result,
-            result["last"],
-            f"last checkpoint; plot: {result['figure']}\nruns: {' '.join(result['runs'])}",
+        show(options, result, result["last"], "last checkpoint")
+        if result["best on validation"] != result["last"]:
+            show(options, result, result["best on validation"], "best checkpoint on validation")
+        print(
+            f"plot: {result['figure']}\nruns: {' '.join(result['runs'])}",
+            file=sys.stderr if options.csv else sys.stdout,
         )
     return None
 
