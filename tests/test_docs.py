@@ -33,7 +33,8 @@ def test_the_readmes_snippets_run(number, tmp_path, monkeypatch, capsys):
 
 
 def test_every_command_in_the_readme_parses():
-    commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
+    blocks = "".join(re.findall(r"```\n(.*?)```", README, re.DOTALL))
+    commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", blocks, re.MULTILINE)
     assert len(commands) > 6
     for line in commands:
         words = line.replace("RUN...", "RUN").split()

@@ -196,12 +196,10 @@ def reproduce(options: argparse.Namespace) -> int | None:
         return None
     for result in results:
         show(options, result, result["last"], "last checkpoint")
-        if result["best on validation"] != result["last"]:
-            show(options, result, result["best on validation"], "best checkpoint on validation")
-        print(
-            f"plot: {result['figure']}\nruns: {' '.join(result['runs'])}",
-            file=sys.stderr if options.csv else sys.stdout,
-        )
+        if not options.csv:
+            if result["best on validation"] != result["last"]:
+                show(options, result, result["best on validation"], "best checkpoint on validation")
+            print(f"plot: {result['figure']}\nruns: {' '.join(result['runs'])}")
     return None
 
 
