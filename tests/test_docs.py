@@ -33,7 +33,7 @@ def test_the_readmes_snippets_run(number, tmp_path, monkeypatch, capsys):
 
 
 def test_every_command_in_the_readme_parses():
-    blocks = "".join(re.findall(r"```\n(.*?)```", README, re.DOTALL))
+    blocks = "".join(re.findall(r"^```\w*\n(.*?)^```", README, re.DOTALL | re.MULTILINE))
     commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", blocks, re.MULTILINE)
     assert len(commands) > 6
     for line in commands:
