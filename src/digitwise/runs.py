@@ -39,8 +39,7 @@ class Run:
         folder = Path(folder)
         if not is_main_process():
             return cls(folder, experiment)
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
+        refuse_taken(folder)
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, experiment)
         run._write_json("environment.json", environment())
@@ -214,6 +213,11 @@ class _replacing:
 def is_main_process() -> bool:
     """Of several processes that train one model together, the first alone writes (torchrun and accelerate set RANK)."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def refuse_taken(folder: Path) -> None:
+    if is_main_process() and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
 
 
 def home(root: Path, arm: str, experiment: Experiment) -> Path:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,14 @@ def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.experiment import CHOICES
     from digitwise.recipes import arms
-    from digitwise.runs import Run, home, is_main_process
+    from digitwise.runs import Run, home, is_main_process, refuse_taken
     from digitwise.training import Stopped
     from digitwise.training import train as run_training
 
     if options.resume is not None:
         if options.recipe or options.changes:
             raise ValueError("--resume goes on with a run as it is: leave out the recipe and its fields")
-        runs = [Run.open(options.resume)]
+        pending = [partial(Run.open, options.resume)]
     else:
         if options.recipe is None:
             raise ValueError("name a recipe (digitwise ls recipes) or a run to --resume")
@@ -38,10 +39,13 @@ def train(options: argparse.Namespace) -> int | None:
                 for arm, e in experiments.items() for path, value in flat(describe(e)).items()
             ])  # fmt: skip
             return None
-        folders = {arm: home(options.out, arm, e) for arm, e in experiments.items()}
-        runs = [Run.create(folders[arm], e) for arm, e in experiments.items()]
-    bar = Bar()
-    for run in runs:
+        for arm, experiment in experiments.items():
+            refuse_taken(home(options.out, arm, experiment))  # all of them before anything is written
+        pending = [partial(Run.create, home(options.out, arm, e), e) for arm, e in experiments.items()]
+    bar, runs = Bar(), []
+    for begin in pending:
+        run = begin()
+        runs.append(run)
         try:
             run_training(run, bar.of_training(run))
         except Stopped as stopped:

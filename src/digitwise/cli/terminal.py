@@ -50,7 +50,13 @@ class Bar:
             self.close()
             # In a log file a line every ten seconds is enough.
             interval = 0.2 if sys.stderr.isatty() else 10
-            self.bars[what] = tqdm(total=total or None, desc=what, file=sys.stderr, mininterval=interval)
+            self.bars[what] = tqdm(
+                total=total or None,
+                initial=max(done - 1, 0),  # what an earlier session did says nothing about the speed of this one
+                desc=what,
+                file=sys.stderr,
+                mininterval=interval,
+            )
         bar = self.bars[what]
         bar.set_postfix_str(note, refresh=False)
         bar.update(done - bar.n)
