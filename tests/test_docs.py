@@ -1,6 +1,8 @@
 """Pages stay true: made parts equal what would be made now, snippets run, links lead somewhere."""
 
+import importlib
 import re
+import shlex
 
 import pytest
 from pages import PAGES, ROOT, made
@@ -39,6 +41,17 @@ def test_every_command_in_the_readme_parses():
     for line in commands:
         words = line.replace("RUN...", "RUN").split()
         parser().parse_known_args(words)
+
+
+def test_the_papers_index_points_at_code_and_commands():
+    page = (ROOT / "docs" / "paper-index.md").read_text()
+    for quoted in re.findall(r"`([^`]+)`", page):
+        if quoted.startswith("digitwise "):
+            parser().parse_known_args(shlex.split(quoted)[1:])
+        else:
+            home, _, name = quoted.rpartition(".")
+            module = importlib.import_module(f"digitwise.{home}")
+            assert hasattr(module, name) or importlib.import_module(f"digitwise.{quoted}"), quoted
 
 
 def test_no_page_speaks_of_machines_or_registries():
