@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from digitwise import tables
+from digitwise.prediction import predict_run
 from digitwise.recipes import find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
@@ -57,7 +58,14 @@ def table(argument: str) -> str:
     return f"```\n{text}\n```\n\n{how}: {times}.\n"
 
 
-MAKERS = {"tree": tree, "table": table}
+def prediction(argument: str) -> str:
+    """Predicted from complexity alone beside measured, from the committed counts."""
+    result = predict_run(Run.open(ROOT / argument), lengths=[5, 8, 10, 12, 15, 18, 20, 50])
+    names = ("length", "predicted", "interval", "measured", "measured interval", "lost to complexity", "lost to length")
+    return f"```\n{tables.text([{n: row.get(n) for n in names} for row in result['rows']])}\n```\n"
+
+
+MAKERS = {"tree": tree, "table": table, "prediction": prediction}
 
 
 def made(page: str) -> str:
