@@ -65,7 +65,18 @@ def prediction(argument: str) -> str:
     return f"```\n{tables.text([{n: row.get(n) for n in names} for row in result['rows']])}\n```\n"
 
 
-MAKERS = {"tree": tree, "table": table, "prediction": prediction}
+def nines(argument: str) -> str:
+    """Runs of nines with and without a carry, side by side, from the committed counts."""
+    rows: dict[int, dict] = {}
+    for count in Run.open(ROOT / argument).counts():
+        if count.suite == "nines":
+            _, run, way, _ = count.stratum.split()
+            row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
+            row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
+    return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
+
+
+MAKERS = {"tree": tree, "table": table, "prediction": prediction, "nines": nines}
 
 
 def made(page: str) -> str:
