@@ -21,7 +21,8 @@ class Count:
     correct: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.correct <= self.tried:
+        numbers = (self.version, self.length, self.seed, self.checkpoint, self.tried, self.correct)
+        if not all(isinstance(number, int) for number in numbers) or not 0 <= self.correct <= self.tried:
             raise ValueError(f"{self.correct} of {self.tried} is not a count")
 
     @property

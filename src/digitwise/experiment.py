@@ -1,12 +1,18 @@
 """An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
 
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
+
+import torch
 
 from digitwise.coordinates import extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.model import Architecture, Encoder
+from digitwise.rng import generator
 from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Distribution, Task, UniformLengths
+from digitwise.tasks.distributions import longest
 from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, NUM_SYMBOLS
 
 
@@ -50,8 +56,8 @@ class Training:
         if self.precision not in ("no", "bf16", "fp16"):
             raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
         for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative")
+            if not 0 <= getattr(self, name) < math.inf:  # nan is neither
+                raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
 
     @property
     def kept_steps(self) -> list[int]:
@@ -69,6 +75,10 @@ class Testing:
     validation_problems: int = 200
     """For each validation length."""
 
+    def __post_init__(self) -> None:
+        if self.problems < 1 or self.validation_problems < 0:
+            raise ValueError("problems must be at least 1, and validation_problems not negative")
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -83,6 +93,8 @@ class Experiment:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
+            raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
         self.data.width(self.task.canvas)  # refuses what does not fit the canvas
@@ -92,15 +104,28 @@ class Experiment:
                     f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}"
                 )
 
+    def rehearse(self) -> None:
+        """Refuse at once what would fail later: draws problems and builds the model without memory for its weights."""
+        self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2))
+        with torch.device("meta"):
+            self.build()
+
+    @property
+    def trained_length(self) -> int:
+        """The longest numbers that training shows, zeros that were appended aside."""
+        return longest(self.data, self.task.canvas)
+
     def build(self) -> Encoder:
         """The model, with weights drawn from torch's current random state."""
         coordinates = self.task.coordinates()
         return Encoder(self.architecture, self.encoding, extent(coordinates), NUM_SYMBOLS, NUM_ANSWER_SYMBOLS)
 
 
-#: Names that stand for whole objects on the command line, and the classes that a config file may name.
+#: Names that stand for whole objects on the command line.
 CHOICES: dict[str, dict[str, Any]] = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
-KINDS: dict[str, Any] = {"Experiment": Experiment} | {
-    kind.__name__: kind
-    for kind in (*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values(), Architecture, Training, Testing)
-}
+
+
+def kinds() -> dict[str, Any]:
+    """Classes that a config file may name; what is added to the registries counts at once."""
+    parts = (Architecture, Training, Testing, Experiment)
+    return {kind.__name__: kind for kind in (*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values(), *parts)}

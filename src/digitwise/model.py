@@ -43,6 +43,8 @@ class Architecture:
             raise ValueError(f"width must be a multiple of heads, and {self.width} is not one of {self.heads}")
         if self.layers < 0 or self.repeated < 0 or self.layers + self.repeated < 1 or self.rounds < 1:
             raise ValueError("an encoder needs at least one layer, and at least one round")
+        if self.feedforward < 0:
+            raise ValueError(f"feedforward must not be negative, and {self.feedforward} is")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
 

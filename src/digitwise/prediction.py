@@ -83,7 +83,7 @@ def predict_run(
 ) -> dict[str, Any]:
     """Measure a run by stratum at one length, predict its accuracy at others, and compare with what was measured."""
     experiment = run.experiment
-    trained = experiment.data.width(experiment.task.canvas)
+    trained = experiment.trained_length
     at = at if at is not None else min(2 * trained, experiment.task.canvas - 1)
     step = str(run.select(checkpoint)[0])
     strata = evaluate(run, "strata", [at], problems, checkpoints=step)

@@ -109,7 +109,7 @@ def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, 
 def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
     """The recipe's figure: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
     first = next(iter(runs.values()))[0].experiment
-    trained = first.data.width(first.task.canvas)
+    trained = first.trained_length
     seeds = len(next(iter(runs.values())))
     title = f"{recipe.name}: trained on at most {trained} digits, {seeds} seed{'s' * (seeds > 1)}"
     if recipe.curves == "checkpoints":

@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 
 from digitwise.config import describe, restore
 from digitwise.counts import Count, updated
-from digitwise.experiment import KINDS, Experiment
+from digitwise.experiment import Experiment, kinds
 
 FORMAT = 1
 
@@ -40,6 +40,7 @@ class Run:
         if not is_main_process():
             return cls(folder, experiment)
         refuse_taken(folder)
+        experiment.rehearse()
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, experiment)
         run._write_json("environment.json", environment())
@@ -55,8 +56,10 @@ class Run:
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError(f"{folder}/config.json is not of format {FORMAT}, the one this version reads")
         try:
-            experiment = restore(data["experiment"], KINDS)
-        except (KeyError, TypeError, ValueError) as error:
+            experiment = restore(data["experiment"], kinds())
+            if not isinstance(experiment, Experiment):
+                raise ValueError(f"it holds {type(experiment).__name__}")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ValueError(f"{folder}/config.json does not describe an experiment: {error}") from error
         return cls(folder, experiment)
 
@@ -147,11 +150,16 @@ class Run:
         if not path.exists():
             return []
         rows = []
-        for line in path.read_text().splitlines():
+        lines = path.read_text(errors="replace").splitlines()
+        for number, line in enumerate(lines, start=1):
             try:
-                rows.append(json.loads(line))
+                row = json.loads(line)
             except json.JSONDecodeError:
-                break  # a line cut off by a kill; what follows cannot exist
+                row = None
+            if isinstance(row, dict) and isinstance(row.get("step"), int):
+                rows.append(row)
+            elif number < len(lines):  # the last line may have been cut off by a kill
+                raise ValueError(f"{path} is damaged in line {number}")
         return rows
 
     def forget_after(self, step: int) -> None:
@@ -162,7 +170,7 @@ class Run:
         with _replacing(self.folder / "metrics.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
         for path in (self.folder / "checkpoints").glob("*.safetensors"):
-            if int(path.stem) > step:
+            if path.stem.isdigit() and int(path.stem) > step:
                 path.unlink()
 
     def validation(self) -> dict[int, float]:
@@ -180,7 +188,13 @@ class Run:
 
     def counts(self) -> list[Count]:
         path = self.folder / "counts.json"
-        return [Count(**row) for row in _read_json(path)] if path.exists() else []
+        try:
+            rows = _read_json(path) if path.exists() else []
+            if not isinstance(rows, list):
+                raise ValueError(f"{path} is damaged: it is no list")
+            return [Count(**row) for row in rows]
+        except TypeError as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
 
     def add_counts(self, new: Iterable[Count]) -> list[Count]:
         counts = updated(self.counts(), new)

@@ -78,12 +78,19 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
         model = experiment.build()
     optimizer = torch.optim.AdamW(model.parameters(), lr=training.rate, weight_decay=training.decay)
     state = run.load_state()
-    if state is not None:
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-    start = state["step"] if state is not None else 0
-    if run.finished and state is None:
+    if state is None and run.finished:
         return
+    if state is None and len(run.checkpoints()) > 1:
+        raise ValueError(f"{run.folder} has checkpoints but no state.pt to go on from: train it anew in another --out")
+    if state is not None:
+        try:
+            model.load_state_dict(state["model"])
+            optimizer.load_state_dict(state["optimizer"])
+            start = int(state["step"])
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"{run.folder}/state.pt does not fit its config.json") from error
+    else:
+        start = 0
     run.forget_after(start)
     engine = Engine(model, optimizer, training.precision)
     coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))

@@ -171,7 +171,7 @@ def figure(options: argparse.Namespace) -> None:
             label = run.folder.name if by == "run" else f"{name} {run.titles(step)}"
             curves.append(figures.by_length(label, [count for count in counts if count.checkpoint == step]))
     first = runs[0].experiment
-    trained = first.data.width(first.task.canvas)
+    trained = first.trained_length
     path = figures.accuracy(
         curves,
         options.to or runs[0].folder / "accuracy.png",

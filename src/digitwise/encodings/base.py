@@ -8,15 +8,13 @@ Shapes: B batch, H heads, N tokens, D size of a head, W width of the model.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
-
-if TYPE_CHECKING:
-    from digitwise.encodings.symmetry import Symmetry
+from digitwise.encodings.symmetry import Symmetry
 
 
 class Shape(NamedTuple):
@@ -51,7 +49,7 @@ class Encoding:
     #: Does it work on sequences longer than the extent it was built for?
     any_length: ClassVar[bool] = False
     #: What `digitwise.conformance` holds it to.
-    symmetries: ClassVar[tuple["Symmetry", ...]] = ()
+    symmetries: ClassVar[tuple[Symmetry, ...]] = ()
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
         return Vectors()

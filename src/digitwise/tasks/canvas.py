@@ -49,11 +49,20 @@ def locate(first: int, second: int, slots: int) -> Coordinates:
     return Coordinates(position, operand, place, np.where(from_right < slots, from_right, -1))
 
 
+def at_least_one(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, not {size}")
+
+
 @dataclass(frozen=True)
 class Addition:
     """Two summands of up to `canvas` digits."""
 
     canvas: int = 20
+
+    def __post_init__(self) -> None:
+        at_least_one(canvas=self.canvas)
 
     @property
     def num_tokens(self) -> int:
@@ -87,6 +96,9 @@ class Multiplication:
 
     multiplier: int = 1
     canvas: int = 20
+
+    def __post_init__(self) -> None:
+        at_least_one(multiplier=self.multiplier, canvas=self.canvas)
 
     @property
     def num_tokens(self) -> int:

@@ -140,6 +140,15 @@ class Mixture:
         return out
 
 
+def longest(distribution: Distribution, canvas: int) -> int:
+    """The most digits that a distribution draws, appended zeros aside."""
+    if isinstance(distribution, Shifted):
+        return longest(distribution.base, canvas)
+    if isinstance(distribution, Mixture):
+        return max(longest(part, canvas) for _, part in distribution.parts)
+    return distribution.width(canvas)
+
+
 def _columns_without_carry(rng: np.random.Generator, shape: tuple[int, ...], least: int) -> Digits:
     """Uniform pairs of digits, each at least `least`, that sum to at most 9: `[*shape, 2]`."""
     pairs = np.array([(a, b) for a in range(least, 10) for b in range(least, 10 - a)], dtype=np.uint8)
