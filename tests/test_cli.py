@@ -66,7 +66,7 @@ def test_eval_and_figure(trained, capsys):
     folder = root / "quickstart" / "relative-seed0"
     rows = json.loads(in_process(capsys, "eval", folder, "--lengths", "2,4-5", "--checkpoints", "all", "--json"))
     assert [row["digits"] for row in rows] == [2, 4, 5] * 2
-    assert "last" in rows[-1]["checkpoint"]
+    assert rows[-1]["checkpoint"] == 20 and "last" in rows[-1]["which"]
     assert all(row["problems"] == 20 for row in rows)
     table = list(csv.DictReader(io.StringIO(in_process(capsys, "eval", folder, "--lengths", "2", "--csv"))))
     assert table[0]["digits"] == "2"
@@ -84,6 +84,8 @@ def test_train_changes_fields_and_shows_them(tmp_path, capsys):
     config = json.loads((Path(document[0]["run"]) / "config.json").read_text())["experiment"]
     assert config["encoding"] == {"kind": "Uniform", "deviation": 0.0, "operand": 0}
     assert config["architecture"]["width"] == 24
+    assert main(["train", "quickstart", "--profile", "smoke", "--arm", "relative", "--reach", "8", "--show"]) == 0
+    assert "8" in capsys.readouterr().out
     shown = in_process(capsys, "train", "quickstart", "--show", *changes)
     assert "architecture.width" in shown and not (tmp_path / "runs").exists()
 
@@ -137,6 +139,16 @@ def test_every_command_has_help(command, capsys):
         (["train", "quickstart", "--encoding", "relativ"], "did you mean relative"),
         (["train", "quickstart", "--max_length", "30"], "canvas of at least 30"),
         (["train", "quickstart", "--profile", "gpu"], "no profile"),
+        (["train", "quickstart", "--rate", "nan"], "rate must be a number"),
+        (["train", "quickstart", "--feedforward", "-1"], "feedforward must not be negative"),
+        (["train", "quickstart", "--name", "../away"], "it names a folder"),
+        (["train", "m1-rpe", "--data", "nocarry"], "two summands"),
+        (["train", "m1-rpe", "--multiplier", "0"], "multiplier must be at least 1"),
+        (["eval", "nowhere", "--lengths", "1-9999999999"], "--lengths takes numbers"),
+        (["reproduce", "quickstart", "nope", "--profile", "smoke"], "no recipe 'nope'"),
+        (["complexity", "--base", "7"], "need a --length"),
+        (["complexity", "--length", "5", "--kind", "levels", "--base", "7"], "base 10 only"),
+        (["theory", "--alpha", "1e200"], "alpha must be"),
         (["train", "quickstart", "--arm", "uniform"], "no arm"),
         (["train", "--resume", "nowhere"], "no run folder"),
         (["eval", "nowhere"], "no run folder"),
@@ -195,6 +207,20 @@ def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
     empty = copy("empty")
     (empty / "metrics.jsonl").unlink()
     refused(empty, "no checkpoint yet")
+    for name, text, message in (
+        ("kind", '{"format": 1, "experiment": 5}', "does not describe an experiment"),
+        ("task", '{"format": 1, "experiment": {"kind": "Addition", "canvas": 3}}', "it holds Addition"),
+    ):
+        wrong = copy(name)
+        (wrong / "config.json").write_text(text)
+        refused(wrong, message)
+    for name, text in (("listed", "{}"), ("fields", '[{"a": 1}]'), ("numbers", "[1]")):
+        wrong = copy(name)
+        (wrong / "counts.json").write_text(text)
+        refused(wrong, "counts.json is damaged")
+    garbled = copy("garbled")
+    (garbled / "metrics.jsonl").write_text("garbage\n" + (garbled / "metrics.jsonl").read_text())
+    refused(garbled, "metrics.jsonl is damaged in line 1")
     bare = copy("bare")
     (bare / "counts.json").unlink()
     (bare / "checkpoints" / "20.safetensors").unlink()

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,7 +15,7 @@ from digitwise.counts import Count, merge, updated, wilson
 from digitwise.evaluation import batch_size, evaluate, load_model, validation_problems, without
 from digitwise.runs import Run
 from digitwise.suites import SUITES
-from digitwise.tasks import Addition
+from digitwise.tasks import Addition, Multiplication
 from digitwise.training import train
 
 
@@ -60,6 +61,19 @@ def test_places_are_counted_one_by_one(run):
     whole = evaluate(run, "uniform", lengths=[3])[0]
     assert all(count.tried == 40 for count in counts)
     assert whole.correct <= min(count.correct for count in counts)
+
+
+def test_places_of_products_reach_as_far_as_the_product():
+    stratum = SUITES["places"].strata(Multiplication(3, 6), [5])[0]
+    right = np.ones((2, 9), dtype=bool)
+    assert list(SUITES["places"].tally(stratum, (), right))[-1] == "place 7"
+
+
+def test_fewer_problems_do_not_replace_more(run):
+    many = evaluate(run, lengths=[3])[0]
+    few = evaluate(run, lengths=[3], problems=5)[0]
+    assert few.tried == 5
+    assert many in run.counts() and few not in run.counts()
 
 
 def test_no_validation_problem_is_in_a_test(run):

@@ -57,12 +57,47 @@ def test_answers_in_the_same_file(asked, tmp_path, capsys):
     assert main(["score", str(answers), "--to", str(figure), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["answers"] == {
-        "problems": 40, "right": 33, "wrong": 2, "missing": 1, "duplicated": 1, "malformed": 3, "unknown": 0,
+        "problems": 41, "right": 33, "wrong": 2, "missing": 2, "duplicated": 1, "malformed": 3, "unknown": 0,
         "broken_lines": 1,
     }  # fmt: skip
-    assert sum(row["problems"] for row in document["rows"]) == 40
+    assert sum(row["problems"] for row in document["rows"]) == 41  # the broken line was somebody's answer
     assert sum(row["correct"] for row in document["rows"]) == 33
     assert figure.exists()
+
+
+def test_a_row_that_was_lost_counts_as_wrong(asked, tmp_path):
+    rows = [{**row, "response": int(row["answer"])} for row in rows_of(asked)]
+    whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
+    whole.write_text("\n".join(map(json.dumps, rows)))
+    cut.write_text("\n".join(map(json.dumps, rows[:4] + rows[5:])))
+    assert exchange.score(whole)[1]["right"] == exchange.score(whole)[1]["problems"] == 40
+    said = exchange.score(cut)[1]
+    assert (said["problems"], said["right"], said["missing"]) == (40, 39, 1)
+
+
+def test_long_numbers_and_damaged_rows(asked, tmp_path):
+    (long,) = exchange.problems("uniform", Addition(6000), [6000], 1, seed=0)
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps(long)[:-1] + f', "response": {long["answer"]}}}\n')
+    assert exchange.score(path)[1]["right"] == 1
+    for damage, message in ({"length": "five"}, "are numbers"), ({"id": ["x"]}, "has no problems"):
+        path.write_text(json.dumps({**long, **damage}) + "\n")
+        with pytest.raises(ValueError, match=message):
+            exchange.score(path)
+
+
+def test_an_existing_file_is_not_replaced(asked):
+    before = asked.read_text()
+    assert main(["data", "uniform", "--lengths", "3", "--out", str(asked)]) == 2
+    assert asked.read_text() == before
+
+
+def test_ids_name_everything_that_decides_the_problem():
+    def ids(task):
+        return {row["id"] for row in exchange.problems("shifted", task, [3], 5, seed=0)}
+
+    assert not ids(Addition(5)) & ids(Addition(9))
+    assert not ids(Multiplication(1, 5)) & ids(Multiplication(2, 5))
 
 
 def test_answers_in_a_file_of_their_own(asked, tmp_path, capsys):
@@ -83,6 +118,7 @@ def test_answers_in_a_file_of_their_own(asked, tmp_path, capsys):
         (["data", "cascade", "--lengths", "3", "--out", "x.jsonl", "--task", "multiplication"], "needs an addition"),
         (["data", "uniform", "--lengths", "0", "--out", "x.jsonl"], "at least 1"),
         (["data", "uniform", "--lengths", "3", "--problems", "0", "--out", "x.jsonl"], "--problems must be"),
+        (["data", "uniform", "--lengths", "3", "--seed", "-1", "--out", "x.jsonl"], "negative"),
         (["score", "nowhere.jsonl"], "no file"),
     ],
 )

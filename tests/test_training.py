@@ -114,6 +114,25 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     )
 
 
+def test_checkpoints_without_a_state_are_not_thrown_away(tmp_path):
+    run = Run.create(tmp_path / "run", with_training(checkpoints=4))
+
+    def interrupt(step: int, loss: float) -> None:
+        if step == 12:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Stopped):
+        train(run, interrupt)
+    state = run.load_state()
+    run.drop_state()
+    with pytest.raises(ValueError, match=r"no state.pt to go on from"):
+        train(run)
+    assert run.checkpoints() == [5, 10]
+    run.save_state({**state, "model": {}})
+    with pytest.raises(ValueError, match="does not fit its config"):
+        train(run)
+
+
 def test_two_processes_train_what_one_does(tmp_path):
     """Real processes under torchrun, each with half of every batch."""
     settings = ["train", "quickstart", "--profile", "smoke", "--arm", "relative", "--dropout", "0", "--out"]

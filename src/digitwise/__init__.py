@@ -9,7 +9,8 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS",
+    "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS"
+    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries DISTRIBUTIONS",
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS",
     "digitwise.coordinates": "Coordinates",
     "digitwise.model": "Architecture Encoder",
@@ -21,6 +22,10 @@ _HOMES = {
     "digitwise.counts": "Count merge wilson",
     "digitwise.recipes": "RECIPES arms",
     "digitwise.reproduction": "reproduce",
+    "digitwise.prediction": "predict predict_run",
+    "digitwise.exchange": "problems score",
+    "digitwise.laws": "law",
+    "digitwise.levels": "levels_law",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

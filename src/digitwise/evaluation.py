@@ -8,13 +8,12 @@ import torch
 from numpy.typing import NDArray
 
 from digitwise import digits as dg
-from digitwise.config import did_you_mean
 from digitwise.counts import Count
 from digitwise.experiment import Experiment
 from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
-from digitwise.suites import SUITES
+from digitwise.suites import check_problems, find
 from digitwise.tasks import ExactLength, Operands, Task
 
 MEMORY = 2**30
@@ -98,12 +97,8 @@ def evaluate(
 ) -> list[Count]:
     """Test checkpoints of a run, write the counts into its folder and return them. What was counted before with the
     same seed and number of problems is not counted again."""
-    if suite not in SUITES:
-        raise ValueError(f"no suite '{suite}'{did_you_mean(suite, SUITES)}")
-    experiment, chosen = run.experiment, SUITES[suite]
-    problems = experiment.testing.problems if problems is None else problems
-    if problems < 1:
-        raise ValueError(f"--problems must be at least 1, not {problems}")
+    experiment, chosen = run.experiment, find(suite)
+    problems = experiment.testing.problems if problems is None else check_problems(problems)
     strata = chosen.strata(experiment.task, experiment.testing.lengths if lengths is None else lengths)
     reserved = validation_problems(experiment)
     known = run.counts()
@@ -131,7 +126,8 @@ def evaluate(
             results += cells
             done += 1
             progress(done, len(strata) * len(steps))
-        run.add_counts(results)
+        largest = {count.key: count.tried for count in known}
+        run.add_counts(count for count in results if count.tried >= largest.get(count.key, 0))
     return results
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from digitwise import digits as dg
-from digitwise.config import did_you_mean
 from digitwise.counts import Count
-from digitwise.suites import SUITES, Stratum, Suite, problem_complexity
+from digitwise.rng import generator
+from digitwise.suites import Stratum, Suite, check_problems, find, problem_complexity
 from digitwise.tasks import Task
 
 FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": str, "complexity": int,
@@ -22,43 +22,43 @@ FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": st
 
 def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: int) -> Iterator[dict[str, Any]]:
     """The problems of a suite as plain rows."""
-    if suite not in SUITES:
-        raise ValueError(f"no suite '{suite}'{did_you_mean(suite, SUITES)}")
-    if count < 1:
-        raise ValueError(f"--problems must be at least 1, not {count}")
-    strata = SUITES[suite].strata(task, lengths)  # refuses what does not fit before the first row is made
-    return _rows(SUITES[suite], strata, task, count, seed)
+    chosen = find(suite)
+    check_problems(count)
+    generator(seed)  # refuses a negative one
+    strata = chosen.strata(task, lengths)  # refuses what does not fit before the first row is made
+    return _rows(chosen, strata, task, count, seed)
 
 
 def _rows(chosen: Suite, strata: list[Stratum], task: Task, count: int, seed: int) -> Iterator[dict[str, Any]]:
     name = type(task).__name__.lower()
+    # Everything that decides what is drawn is in the id: the multiplier's digits and the canvas too.
+    what = f"{name}{getattr(task, 'multiplier', '')}-canvas{task.canvas}-{chosen.name}-v{chosen.version}"
     for stratum in strata:
         operands = chosen.draw(stratum, count, seed)
         answers, hardness = dg.render(task.solve(operands)), problem_complexity(task, operands)
         kind = f"-{stratum.name.replace(' ', '-')}" if stratum.name else ""
         for index, (problem, answer, level) in enumerate(zip(task.render(operands), answers, hardness, strict=True)):
             yield {
-                "id": f"{name}-{chosen.name}-v{chosen.version}-{stratum.length}{kind}-s{seed}-{index}",
+                "id": f"{what}-{stratum.length}{kind}-s{seed}-{index}",
                 "problem": problem, "answer": str(answer), "length": stratum.length, "stratum": stratum.name,
                 "complexity": int(level), "suite": chosen.name, "version": chosen.version, "task": name, "seed": seed,
             }  # fmt: skip
 
 
 def write(rows: Iterator[dict[str, Any]], path: Path) -> int:
-    """JSON lines, or Parquet by the ending of the name; the number of rows."""
+    """JSON lines, or Parquet by the ending of the name; the number of rows. An existing file is never replaced: it may
+    hold somebody's answers."""
+    if path.suffix not in (".jsonl", ".json", ".parquet"):
+        raise ValueError(f"--out must end in .jsonl or .parquet, not '{path.suffix}'")
+    if path.exists():
+        raise ValueError(f"{path} is there already: choose another --out")
+    listed = list(rows)
     if path.suffix == ".parquet":
         pyarrow, parquet = _parquet()
-        table = pyarrow.Table.from_pylist(list(rows))
-        parquet.write_table(table, path)
-        return table.num_rows
-    if path.suffix not in (".jsonl", ".json"):
-        raise ValueError(f"--out must end in .jsonl or .parquet, not '{path.suffix}'")
-    number = 0
-    with open(path, "w") as file:
-        for row in rows:
-            file.write(json.dumps(row) + "\n")
-            number += 1
-    return number
+        parquet.write_table(pyarrow.Table.from_pylist(listed), path)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in listed))
+    return len(listed)
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -67,46 +67,54 @@ def read(path: Path) -> tuple[list[dict[str, Any]], int]:
         raise ValueError(f"there is no file {path}")
     if path.suffix == ".parquet":
         _, parquet = _parquet()
-        return parquet.read_table(path).to_pylist(), 0
-    rows, broken = [], 0
-    for line in path.read_text(errors="replace").splitlines():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            row = None
-        if isinstance(row, dict) and "id" in row:
-            rows.append(row)
-        elif line.strip():
-            broken += 1
-    return rows, broken
+        found = parquet.read_table(path).to_pylist()
+    else:
+        found = [_row(line) for line in path.read_text(errors="replace").splitlines() if line.strip()]
+    rows = [row for row in found if isinstance(row, dict) and isinstance(row.get("id"), str | int)]
+    return rows, len(found) - len(rows)
+
+
+def _row(line: str) -> Any:
+    try:
+        return json.loads(line, parse_int=str)  # a number of any length stays what was written
+    except ValueError:
+        return None
 
 
 def score(answers: Path, asked: Path | None = None) -> tuple[list[Count], dict[str, int]]:
     """Counts, and what was wrong with the answers. `asked` is the file of problems; by default the answers' own file,
     with a `response` in each row. The right answer is worked out again from the problem itself."""
     given, broken = read(answers)
-    posed = read(asked)[0] if asked is not None else [dict(row) for row in {row["id"]: row for row in given}.values()]
+    posed = read(asked)[0] if asked is not None else list({str(row["id"]): row for row in given}.values())
     if not posed:
         raise ValueError(f"{asked or answers} has no problems")
-    lacking = sorted(set(FIELDS) - {"answer", "complexity", "task"} - set(posed[0]))
-    if lacking:
-        raise ValueError(
-            f"{asked or answers} has no field '{lacking[0]}': give the file of problems with --problems FILE"
-        )
+    for row in posed:
+        for name in ("suite", "version", "length", "stratum", "seed", "problem"):
+            if name not in row:
+                raise ValueError(f"row '{row['id']}' has no '{name}': give the file of problems with --problems FILE")
     times = Counter(str(row["id"]) for row in given)
     responses = {str(row["id"]): row.get("response") for row in given}
-    said = Counter(
-        problems=len(posed), broken_lines=broken, unknown=len(set(responses) - {str(r["id"]) for r in posed})
-    )
+    said = Counter(broken_lines=broken, unknown=len(set(responses) - {str(row["id"]) for row in posed}))
     cells: dict[tuple[str, int, int, str, str, int, int], list[int]] = {}
+    highest: dict[str, int] = {}
     for row in posed:
         verdict = _verdict(row, responses.get(str(row["id"])), times[str(row["id"])])
         said[verdict] += 1
-        cell = cells.setdefault(
-            (row["suite"], row["version"], row["length"], row["stratum"], "", row["seed"], 0), [0, 0]
-        )
+        try:
+            version, length, seed = (int(row[name]) for name in ("version", "length", "seed"))
+        except (TypeError, ValueError):
+            raise ValueError(f"row '{row['id']}' is damaged: version, length and seed are numbers") from None
+        cell = cells.setdefault((str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0), [0, 0])
         cell[0] += 1
         cell[1] += verdict == "right"
+        group, _, index = str(row["id"]).rpartition("-")
+        highest[group] = max(highest.get(group, 0), int(index) + 1 if index.isdigit() else 0)
+    if asked is None:
+        # Rows are numbered from 0 within their stratum, so a gap is a problem that was lost; so is a broken line.
+        lost = max(sum(highest.values()) - len(posed), broken, 0)
+        said["missing"] += lost
+        next(reversed(cells.values()))[0] += lost
+    said["problems"] = sum(tried for tried, _ in cells.values())
     counts = [Count(*key, tried=tried, correct=correct) for key, (tried, correct) in cells.items()]
     names = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines")
     return counts, {name: said[name] for name in names}

@@ -8,6 +8,7 @@ from typing import Any
 from digitwise.counts import Count, merge
 
 COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
+STYLES = ["-", "--", ":", "-."]  # the next one when the colours begin again
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,14 @@ def by_length(label: str, counts: Sequence[Count]) -> Curve:
     return Curve(label, {count.length: count for count in sorted(merged.values(), key=lambda count: count.length)})
 
 
+def by_kind(label: str, counts: Sequence[Count]) -> list[Curve]:
+    """One curve over lengths; where a suite has kinds of problems, one for each kind: never kinds added up."""
+    kinds: dict[str, list[Count]] = {}
+    for count in counts:
+        kinds.setdefault(count.stratum, []).append(count)
+    return [by_length(", ".join(part for part in (label, kind) if part), found) for kind, found in kinds.items()]
+
+
 def accuracy(
     curves: Sequence[Curve], path: Path, title: str = "", trained: int | None = None, xlabel: str = "digits"
 ) -> Path:
@@ -34,7 +43,8 @@ def accuracy(
     for index, curve in enumerate(curves):
         colour = COLOURS[index % len(COLOURS)]
         xs, counts = list(curve.points), list(curve.points.values())
-        axes.plot(xs, [count.accuracy for count in counts], marker="o", ms=3.5, color=colour, label=curve.label)
+        axes.plot(xs, [count.accuracy for count in counts], marker="o", ms=3.5, color=colour,
+                  ls=STYLES[index // len(COLOURS) % len(STYLES)], label=curve.label)  # fmt: skip
         low, high = zip(*(count.interval for count in counts), strict=True) if counts else ((), ())
         axes.fill_between(xs, low, high, color=colour, alpha=0.18, lw=0)
     axes.set(xlabel=xlabel, ylabel="exact match", ylim=(-0.02, 1.03), title=title)

@@ -118,7 +118,12 @@ def draw(result: dict[str, Any], path: Path) -> Path:
     low, high = zip(*(row["interval"] for row in rows), strict=True)
     axes.fill_between(lengths, low, high, color=figures.COLOURS[1], alpha=0.2, lw=0)
     axes.plot(
-        lengths, [row["predicted"] for row in rows], color=figures.COLOURS[1], label="predicted from complexity alone"
+        lengths,
+        [row["predicted"] for row in rows],
+        "o-",
+        ms=2.5,
+        color=figures.COLOURS[1],
+        label="from complexity alone",
     )
     known = [row for row in rows if "measured" in row]
     if known:

@@ -101,6 +101,7 @@ def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, 
                 if key not in rows:
                     labels = {"suite": suite, "digits": cell.length, "stratum": cell.stratum, "problems": cell.tried}
                     rows[key] = {name: value for name, value in labels.items() if value != "" and value != "uniform"}
+                rows[key]["problems"] = max(rows[key]["problems"], cell.tried)
                 interval = [round(bound, 4) for bound in cell.interval]
                 rows[key] |= {arm: round(cell.accuracy, 4), f"{arm} 95%": interval}
     return list(rows.values())

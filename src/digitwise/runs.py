@@ -113,9 +113,9 @@ class Run:
         return max(self.checkpoints(), key=lambda step: (scores.get(step, -1.0), step))
 
     def titles(self, step: int) -> str:
-        """What a checkpoint is, in words: `last`, `best on validation`, both or its step alone."""
+        """What a checkpoint is, in words: `last`, `best on validation`, both or nothing."""
         words = ["last"] * (step == self.checkpoints()[-1]) + ["best on validation"] * (step == self.best())
-        return f"{step} ({', '.join(words)})" if words else str(step)
+        return ", ".join(words)
 
     @property
     def finished(self) -> bool:

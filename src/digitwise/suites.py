@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from digitwise import complexity
 from digitwise import digits as dg
+from digitwise.config import did_you_mean
 from digitwise.digits import Digits
 from digitwise.rng import generator
 from digitwise.tasks import Addition, Distribution, ExactLength, NoCarry, Operands, Shifted, Task, UniformValues
@@ -25,6 +26,8 @@ class Stratum:
     length: int
     name: str
     draw: Callable[[np.random.Generator, int], Operands]
+    places: int = 0
+    """Places that an answer can have."""
 
 
 def whole_answers(stratum: Stratum, operands: Operands, right: Right) -> dict[str, Right]:
@@ -47,7 +50,8 @@ class Suite:
 def drawn(task: Task, length: int, name: str, distribution: Distribution) -> Stratum:
     """A stratum from a distribution, refused at once if it does not fit the canvas."""
     distribution.width(task.canvas)
-    return Stratum(length, name, lambda rng, count: task.draw(distribution, rng, count))
+    places = length + task.num_slots - task.canvas
+    return Stratum(length, name, lambda rng, count: task.draw(distribution, rng, count), places)
 
 
 def _additions_only(task: Task, suite: str) -> None:
@@ -184,8 +188,7 @@ def _product_edges(length: int, task: Any) -> dict[str, list[tuple[str, str]]]:
 
 def by_place(stratum: Stratum, operands: Operands, right: Right) -> dict[str, Right]:
     """Each place that an answer to operands of this length can have."""
-    widest = min(stratum.length + 1, right.shape[1])
-    return {f"place {place}": right[:, place] for place in range(widest)}
+    return {f"place {place}": right[:, place] for place in range(stratum.places)}
 
 
 def by_chains(stratum: Stratum, operands: Operands, right: Right) -> dict[str, Right]:
@@ -218,3 +221,15 @@ SUITES = {
         Suite("nocarry", 1, nocarry),
     ]
 }
+
+
+def find(name: str) -> Suite:
+    if name not in SUITES:
+        raise ValueError(f"no suite '{name}'{did_you_mean(name, SUITES)}")
+    return SUITES[name]
+
+
+def check_problems(count: int) -> int:
+    if count < 1:
+        raise ValueError(f"--problems must be at least 1, not {count}")
+    return count

@@ -22,11 +22,23 @@ def text(rows: Sequence[dict[str, Any]]) -> str:
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
     out = io.StringIO()
+    rows = [_flat(row) for row in rows]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue().rstrip("\n")
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Intervals as two columns."""
+    out: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, list | tuple) and len(value) == 2:
+            out |= {f"{name} low": value[0], f"{name} high": value[1]}
+        else:
+            out[name] = value
+    return out
 
 
 def _cell(value: Any) -> str:

@@ -117,6 +117,7 @@ def parser() -> Parser:
     sub.add_argument("--task", default="addition", help="addition or multiplication")
     sub.add_argument("--multiplier", type=int, default=1, help="digits of the multiplier")
     sub.add_argument("--lengths", required=True, help="for instance 1-20 or 5,10,50")
+    sub.add_argument("--canvas", type=int, help="room for shifted and full-canvas problems; default: the longest")
     sub.add_argument("--problems", type=int, default=100, help="for each stratum")
     sub.add_argument("--seed", type=int, default=0)
     sub.add_argument("--out", type=Path, required=True, help="file to write: .jsonl or .parquet")

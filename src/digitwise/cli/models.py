@@ -81,17 +81,22 @@ def evaluate(options: argparse.Namespace) -> None:
     from digitwise.counts import Count
     from digitwise.evaluation import evaluate as run_evaluation
     from digitwise.runs import Run
+    from digitwise.suites import find
 
-    lengths = parse_numbers(options.lengths, "--lengths") if options.lengths else None
+    lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     runs = [Run.open(folder) for folder in options.runs]
+    for run in runs:  # what does not fit one of them is refused before the first is tested
+        find(options.suite).strata(run.experiment.task, lengths or run.experiment.testing.lengths)
     bar, rows = Bar(), []
 
     def row(run: "Run", count: Count) -> dict[str, Any]:
         low, high = count.interval
         return {
             "run": str(run.folder),
-            "checkpoint": run.titles(count.checkpoint),
-            "suite": f"{count.suite} v{count.version}",
+            "checkpoint": count.checkpoint,
+            "which": run.titles(count.checkpoint),
+            "suite": count.suite,
+            "version": count.version,
             "digits": count.length,
             "stratum": count.stratum,
             "group": count.group,
@@ -152,6 +157,7 @@ def ls(options: argparse.Namespace) -> None:
 def figure(options: argparse.Namespace) -> None:
     from digitwise import figures
     from digitwise.runs import Run
+    from digitwise.suites import find
 
     if len(options.runs) == 1 and str(options.runs[0]) in ("complexity", "theory"):
         name = str(options.runs[0])
@@ -161,20 +167,23 @@ def figure(options: argparse.Namespace) -> None:
     runs = [Run.open(folder) for folder in options.runs]
     by = options.by or ("run" if len(runs) > 1 else "checkpoint")
     curves = []
+    suite = find(options.suite)
     for run in runs:
-        counts = [count for count in run.counts() if count.suite == options.suite and not count.group]
+        counts = [c for c in run.counts() if (c.suite, c.version, c.group) == (suite.name, suite.version, "")]
         if not counts:
-            raise ValueError(f"{run.folder} has not been tested on {options.suite}: digitwise eval {run.folder}")
+            hint = f"digitwise eval {run.folder} --suite {suite.name}"
+            raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
         steps = sorted({count.checkpoint for count in counts})
         for step in steps if by == "checkpoint" else steps[-1:]:
-            name = run.folder.name if len(runs) > 1 else "step"
-            label = run.folder.name if by == "run" else f"{name} {run.titles(step)}"
-            curves.append(figures.by_length(label, [count for count in counts if count.checkpoint == step]))
+            name = run.folder.name if len(runs) > 1 or by == "run" else ""
+            title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
+            label = ", ".join(part for part in (name, title) if part)
+            curves += figures.by_kind(label, [count for count in counts if count.checkpoint == step])
     first = runs[0].experiment
     trained = first.trained_length
     path = figures.accuracy(
         curves,
-        options.to or runs[0].folder / "accuracy.png",
+        options.to or runs[0].folder / f"{suite.name}.png",
         title=f"{first.name}, {options.suite} suite",
         trained=trained,
     )
@@ -182,10 +191,13 @@ def figure(options: argparse.Namespace) -> None:
 
 
 def reproduce(options: argparse.Namespace) -> int | None:
+    from digitwise.recipes import find
     from digitwise.reproduction import reproduce as run_recipe
     from digitwise.training import Stopped
 
     seeds = parse_numbers(options.seeds, "--seeds")
+    for name in options.recipes:
+        find(name)
     bar, results = Bar(), []
     try:
         for name in options.recipes:

@@ -21,18 +21,23 @@ def complexity(options: argparse.Namespace) -> None:
     from digitwise.laws import law
     from digitwise.levels import levels_law
 
+    if options.length is None and (options.base, options.multiplier, options.kind) != (10, 1, "cascade"):
+        raise ValueError("--base, --kind and --multiplier need a --length: without it the paper's four laws are shown")
+    if options.kind == "levels" and options.base != 10:
+        raise ValueError("the laws of products are for base 10 only: leave out --base")
     if options.length is None:
         report = complexity_figures.report()
         show(options, report, law_rows(report), check_lines(report))
         return
     if options.kind == "levels":
-        found = levels_law(options.multiplier, options.length, leading=options.exactly)
+        found = levels_law(options.multiplier, options.length, options.exactly, upto=options.upto or 12)
     else:
         found = law(
             options.length, options.base, options.exactly, options.kind, exact=not options.floats, upto=options.upto
         )
     rows = [{"class": index, "probability": value} for index, value in enumerate(found.floats().tolist())]
-    document = {"length": options.length, "base": options.base, "kind": options.kind, **found.to_json()}
+    extra = {"multiplier": options.multiplier} if options.kind == "levels" else {}
+    document = {"length": options.length, "base": options.base, "kind": options.kind, **extra, **found.to_json()}
     show(options, document, rows, f"{found.method}{', the last class holds everything longer' if found.open else ''}")
 
 
@@ -69,7 +74,7 @@ def predict(options: argparse.Namespace) -> None:
     from digitwise.runs import Run
 
     run = Run.open(options.run_folder)
-    lengths = parse_numbers(options.lengths, "--lengths") if options.lengths else None
+    lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     result = prediction.predict_run(run, options.at, lengths, options.problems, options.checkpoint)
     result["figure"] = str(prediction.draw(result, options.to or run.folder / "prediction.png"))
     note = f"strata measured at {result['measured at']} digits; plot: {result['figure']}"
@@ -85,7 +90,8 @@ def data(options: argparse.Namespace) -> None:
     if options.task not in TASKS:
         raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, TASKS)}")
     extra = {"multiplier": options.multiplier} if TASKS[options.task] is Multiplication else {}
-    task: Any = TASKS[options.task](canvas=max(lengths), **extra)
+    canvas = options.canvas if options.canvas is not None else max(lengths)
+    task: Any = TASKS[options.task](canvas=canvas, **extra)
     rows = exchange.problems(options.suite, task, lengths, options.problems, options.seed)
     number = exchange.write(rows, options.out)
     note = f"{number} problems: add a field 'response' to each row, then digitwise score {options.out}"
@@ -120,8 +126,13 @@ def explore_theory(options: argparse.Namespace, own: dict[str, Any], seeds: list
             own["beta"] = [float(part) for part in own["beta"].split(",")]
         except ValueError:
             raise ValueError(f"--beta takes numbers such as 0.5 or 0.5,0.2, not '{own['beta']}'") from None
-    found = [row for seed in seeds for row in linear.explore(seed=seed, **own)]
-    shown = [{name: value for name, value in row.items() if not isinstance(value, list | tuple)} for row in found]
+    if options.figures:
+        raise ValueError("--figures draws the paper's tasks: leave out the numbers of a task of your own")
+    for name in ("alpha", "decay", "step"):
+        if not abs(own.get(name, 0.0)) <= 1e6:
+            raise ValueError(f"{name} must be a number between -1e6 and 1e6, not {own[name]}")
+    found = [{"seed": seed, **row} for seed in seeds for row in linear.explore(seed=seed, **own)]
+    shown = [{name: value for name, value in row.items() if not name.startswith("by_position")} for row in found]
     show(options, found, shown)
 
 

@@ -17,9 +17,12 @@ def parse_numbers(text: str, option: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        parts = [first, last] if dash else [first]
+        if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
             raise ValueError(f"{option} takes numbers such as 1-20 or 5,10,50, not '{text}'")
-        numbers += range(int(first), int(last if dash else first) + 1)
+        if int(parts[-1]) - int(first) > 100_000:
+            raise ValueError(f"{option} names more than 100,000 numbers: '{text}'")
+        numbers += range(int(first), int(parts[-1]) + 1)
     if not numbers:
         raise ValueError(f"{option} is empty: '{text}'")
     return list(dict.fromkeys(numbers))
