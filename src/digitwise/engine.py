@@ -1,7 +1,7 @@
 """The only file that imports accelerate: devices, precision and processes are its business, arithmetic is not."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -49,22 +49,13 @@ class Engine:
         total = torch.zeros((), device=self.device)
         for part, loss_of in enumerate(losses):
             last = part == len(losses) - 1
-            with self.accelerator.autocast(), nullcontext_or(self.accelerator.no_sync(self.model), not last):
+            with self.accelerator.autocast(), nullcontext() if last else self.accelerator.no_sync(self.model):
                 loss = loss_of() / len(losses)
                 self.accelerator.backward(loss)
             total += loss.detach()
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), clip or float("inf"))
         self.optimizer.step()
         return float(self.accelerator.reduce(total, "mean")), float(norm)
-
-
-@contextmanager
-def nullcontext_or(context: Any, use: bool) -> Iterator[None]:
-    if use:
-        with context:
-            yield
-    else:
-        yield
 
 
 @contextmanager
