@@ -68,8 +68,9 @@ def prediction(argument: str) -> str:
 def nines(argument: str) -> str:
     """Runs of nines with and without a carry, side by side, from the committed counts."""
     rows: dict[int, dict] = {}
-    for count in Run.open(ROOT / argument).counts():
-        if count.suite == "nines":
+    run_folder = Run.open(ROOT / argument)
+    for count in run_folder.counts():
+        if count.suite == "nines" and count.checkpoint in run_folder.select("last"):
             _, run, way, _ = count.stratum.split()
             row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
             row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
