@@ -1,7 +1,7 @@
 """Each finding of the paper as a predicate over counts.
 
-All were written down before their recipes ran, with one exception: trial runs of the a1 and a2 setting, seed 0 among them,
-had been looked at when A1, A2, A2-full and the a2 half of F1, F2 and A3 were written.
+All were written down before their recipes ran, with one exception: trial runs of the a1 and a2 setting, seed 0 among
+them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2 and A3 were written.
 """
 
 from itertools import pairwise
