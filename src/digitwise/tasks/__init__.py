@@ -22,6 +22,7 @@ from digitwise.tasks.distributions import (
     Mixture,
     NoCarry,
     Shifted,
+    ShortMultipliers,
     UniformLengths,
     UniformValues,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "NoCarry",
     "Operands",
     "Shifted",
+    "ShortMultipliers",
     "Task",
     "UniformComplexity",
     "UniformLengths",

@@ -19,7 +19,7 @@ import numpy as np
 from digitwise import digits as dg
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
-from digitwise.tasks.distributions import Distribution
+from digitwise.tasks.distributions import Distribution, ShortMultipliers, fits
 from digitwise.tasks.symbols import PLUS, TIMES, Tokens, pad
 
 Operands = tuple[Digits, ...]
@@ -92,10 +92,16 @@ class Addition:
 
 @dataclass(frozen=True)
 class Multiplication:
-    """A multiplier of exactly `multiplier` digits, unpadded, times a multiplicand of up to `canvas` digits."""
+    """A multiplier of exactly `multiplier` digits, unpadded, times a multiplicand of up to `canvas` digits.
+
+    Training may draw shorter multipliers too (`ShortMultipliers`); these are padded from the left.
+    """
 
     multiplier: int = 1
     canvas: int = 20
+    zero: bool = True
+    """May a multiplier of one digit be 0? The paper draws it from 1 to 9. A tenth of all products being 0 would give any
+    model that knows no more than that 0.1 at every length."""
 
     def __post_init__(self) -> None:
         at_least_one(multiplier=self.multiplier, canvas=self.canvas)
@@ -112,7 +118,12 @@ class Multiplication:
         return locate(self.multiplier, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:
-        multiplier = dg.sample(rng, self.multiplier, np.full(count, self.multiplier))
+        shortest = distribution.shortest if isinstance(distribution, ShortMultipliers) else self.multiplier
+        lengths = rng.integers(fits(shortest, self.multiplier), self.multiplier + 1, count)
+        multiplier = dg.sample(rng, self.multiplier, lengths)
+        if not self.zero:
+            zero = ~multiplier.any(-1)
+            multiplier[zero, 0] = rng.integers(1, 10, zero.sum(), dtype=np.uint8)
         return multiplier, distribution.draw(rng, count, 1, self.canvas)[:, 0]
 
     def solve(self, operands: Operands) -> Digits:
@@ -120,7 +131,7 @@ class Multiplication:
 
     def encode(self, operands: Operands) -> Batch:
         multiplier, multiplicand = operands
-        return encode(self, multiplier, TIMES, pad(multiplicand, self.canvas), self.solve(operands))
+        return encode(self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands))
 
     def render(self, operands: Operands) -> list[str]:
         return [f"{a} * {b}" for a, b in zip(*map(dg.render, operands), strict=True)]

@@ -98,6 +98,23 @@ class Shifted:
 
 
 @dataclass(frozen=True)
+class ShortMultipliers:
+    """Another distribution's multiplicands, times multipliers of `shortest` digits up to the task's own number, each
+    length equally likely: large multipliers are learned from small ones (LOG.md)."""
+
+    base: Distribution = UniformValues()
+    shortest: int = 1
+
+    def width(self, canvas: int) -> int:
+        return self.base.width(canvas)
+
+    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
+        if operands != 1:
+            raise ValueError("sums have no multiplier: use this distribution with multiplication")
+        return self.base.draw(rng, count, operands, canvas)
+
+
+@dataclass(frozen=True)
 class NoCarry:
     """Two summands of which no column exceeds 9, uniform over all such pairs below 10^length, or of exactly `length`
     digits each."""
@@ -142,7 +159,7 @@ class Mixture:
 
 def longest(distribution: Distribution, canvas: int) -> int:
     """The most digits that a distribution draws, appended zeros aside."""
-    if isinstance(distribution, Shifted):
+    if isinstance(distribution, Shifted | ShortMultipliers):
         return longest(distribution.base, canvas)
     if isinstance(distribution, Mixture):
         return max(longest(part, canvas) for _, part in distribution.parts)
@@ -160,6 +177,7 @@ PLAIN = {
     "lengths": UniformLengths,
     "exact": ExactLength,
     "shifted": Shifted,
+    "short-multipliers": ShortMultipliers,
     "nocarry": NoCarry,
     "mixture": Mixture,
 }
