@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "digitwise"
 #: From the top down; a module may import what stands below its own line, and its own line's other modules.
 LAYERS = [
     ["cli"],
-    ["bench", "reproduction", "paper", "prediction", "exchange", "conformance", "theory"],
+    ["bench", "reproduction", "paper", "prediction", "exchange", "conformance", "theory", "maps", "fixed_map"],
     ["recipes"],
     ["training"],
     ["evaluation", "engine"],

@@ -55,17 +55,19 @@ def accuracy(
     return save(figure, path)
 
 
-def new_figure(width: float = 6.4, height: float = 3.8) -> tuple[Any, Any]:
-    """Figure and axes without any global state, so drawing works in threads and without a screen."""
+def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tuple[Any, Any]:
+    """Figure and axes (a list of them for several columns) without any global state, so drawing works in threads and
+    without a screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    return figure, axes
+    panels = [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    return figure, panels if columns > 1 else panels[0]
 
 
 def save(figure: Any, path: Path) -> Path:

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from digitwise import figures
+from digitwise import complexity_figures, figures, fixed_map, maps, theory
 from digitwise.counts import Count, merge
 from digitwise.evaluation import evaluate
 from digitwise.experiment import Experiment
 from digitwise.figures import Curve
 from digitwise.recipes import Recipe, arms, find
-from digitwise.runs import Run, home
+from digitwise.runs import Run, home, load_measured, save_measured
 from digitwise.training import train
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
@@ -19,6 +19,14 @@ Report = Callable[[str, int, int, str], None]
 Runs = dict[str, list[Run]]  # by arm, one for each seed
 
 MOST_CURVES = 5
+
+Analysis = Callable[[Runs, Sequence[int], Path], tuple[list[dict[str, Any]], list[Path]]]
+ANALYSES: dict[str, Analysis] = {
+    "maps": lambda runs, _, folder: maps.analyse(runs, folder),
+    "fixed-map": lambda runs, _, folder: fixed_map.analyse(runs, folder),
+    "theory": lambda _, seeds, folder: (theory.table(seeds), theory.figures(folder)),
+    "complexity": lambda *rest: (complexity_figures.report()["laws"], complexity_figures.draw(rest[-1])),
+}
 
 
 def silent(what: str, done: int, total: int, note: str) -> None:
@@ -57,12 +65,20 @@ def train_recipe(name: str, profile: str, seeds: Sequence[int], root: Path, repo
 
 
 def reproduce(
-    name: str, profile: str = "cpu", seeds: Sequence[int] = (0,), root: Path = Path("runs"), report: Report = silent
+    name: str,
+    profile: str = "cpu",
+    seeds: Sequence[int] | None = None,
+    root: Path = Path("runs"),
+    report: Report = silent,
 ) -> dict[str, Any]:
-    """Train what is missing, test, draw. Returns the table and the paths of what was written."""
+    """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
+    recipe says how many."""
     recipe = find(name)
+    seeds = range(recipe.seeds if profile == "cpu" else 1) if seeds is None else seeds
     runs = train_recipe(name, profile, seeds, root, report)
     everything = [run for group in runs.values() for run in group]
+    if recipe.analysis:
+        return {"recipe": name, "profile": profile, "seeds": list(seeds)} | analyse(recipe, runs, seeds, root / name)
     checkpoints = "all" if recipe.curves == "checkpoints" else "last,best"
     for index, run in enumerate(everything):
         for suite, lengths in recipe.tests:
@@ -75,6 +91,22 @@ def reproduce(
         "last": side_by_side(runs, recipe, "last"),
         "best on validation": side_by_side(runs, recipe, "best"),
         "figure": str(draw(runs, recipe, root / name / "accuracy.png")),
+        "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
+    }
+
+
+def analyse(recipe: Recipe, runs: Runs, seeds: Sequence[int], folder: Path) -> dict[str, Any]:
+    """Measure unless these runs have been measured. The rows are kept, since weights are not always at hand later."""
+    everything = [run for group in runs.values() for run in group]
+    of = [f"{run.folder.parent.name}/{run.folder.name}" for run in everything] or [f"seed {seed}" for seed in seeds]
+    rows = load_measured(folder, of)
+    if rows is None:
+        rows, _ = ANALYSES[recipe.analysis](runs, seeds, folder)
+        save_measured(folder, of, rows)
+    short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 9} for row in rows]
+    return {
+        "rows": short,
+        "figures": [str(path) for path in sorted(folder.glob("*.png"))],
         "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
     }
 

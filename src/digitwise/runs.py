@@ -198,14 +198,32 @@ class Run:
 
     def add_counts(self, new: Iterable[Count]) -> list[Count]:
         counts = updated(self.counts(), new)
-        lines = ",\n".join(json.dumps(asdict(count)) for count in counts)
         with _replacing(self.folder / "counts.json") as temporary:
-            temporary.write_text(f"[\n{lines}\n]\n")
+            temporary.write_text(rows_to_json(map(asdict, counts)) + "\n")
         return counts
 
     def _write_json(self, name: str, value: Any) -> None:
         with _replacing(self.folder / name) as temporary:
             temporary.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:
+    """A list with one row a line, so that differences can be read."""
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+
+
+def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
+    """What was measured on the weights of several runs; lives beside the figures of a recipe."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _replacing(folder / "measured.json") as temporary:
+        temporary.write_text(f'{{"of": {json.dumps(of)},\n"rows": {rows_to_json(rows)}}}\n')
+
+
+def load_measured(folder: Path, of: list[str] | None = None) -> list[dict[str, Any]] | None:
+    """The rows, if there are any (and, if `of` is given, they are of just these runs)."""
+    path = folder / "measured.json"
+    found = _read_json(path) if path.exists() else None
+    return found["rows"] if found and of in (None, found["of"]) else None
 
 
 class _replacing:

@@ -83,9 +83,10 @@ def parser() -> Parser:
     sub.add_argument("--to", type=Path, help="file to write (for complexity and theory a folder)")
 
     sub = command("reproduce", models.reproduce, "Train what is missing of recipes, test it, draw it.")
-    sub.add_argument("recipes", nargs="+", metavar="RECIPE")
+    sub.add_argument("recipes", nargs="*", metavar="RECIPE")
+    sub.add_argument("--all", action="store_true", help="every recipe, the quick ones first; go on where it stopped")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--seeds", default="0", help="training seeds, for instance 0-2 or 0,3")
+    sub.add_argument("--seeds", help="training seeds, for instance 0-2 or 0,3; by default as many as the recipe says")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
 
     sub = command("claims", science.claims, "The paper's findings, each with its numbers and a verdict.")

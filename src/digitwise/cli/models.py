@@ -191,17 +191,25 @@ def figure(options: argparse.Namespace) -> None:
 
 
 def reproduce(options: argparse.Namespace) -> int | None:
-    from digitwise.recipes import find
+    from digitwise.paper.claims import CLAIMS
+    from digitwise.recipes import RECIPES, find
     from digitwise.reproduction import reproduce as run_recipe
     from digitwise.training import Stopped
 
-    seeds = parse_numbers(options.seeds, "--seeds")
-    for name in options.recipes:
+    if bool(options.recipes) == options.all:
+        raise ValueError(f"name one or more recipes, or say --all; there are {', '.join(RECIPES)}")
+    seeds = None if options.seeds is None else parse_numbers(options.seeds, "--seeds")
+    names = list(RECIPES) if options.all else options.recipes
+    for name in names:
         find(name)
     bar, results = Bar(), []
+
+    def verdicts(name: str) -> list[dict[str, Any]]:
+        return [claim.verdict(options.out, options.profile) for claim in CLAIMS if name in claim.recipes]
+
     try:
-        for name in options.recipes:
-            results.append(run_recipe(name, options.profile, seeds, options.out, bar))
+        for name in names:
+            results.append(run_recipe(name, options.profile, seeds, options.out, bar) | {"claims": verdicts(name)})
     except Stopped:
         bar.close()
         print("stopped: the same command goes on from here", file=sys.stderr)
@@ -211,11 +219,17 @@ def reproduce(options: argparse.Namespace) -> int | None:
         show(options, results if len(results) > 1 else results[0])
         return None
     for result in results:
-        show(options, result, result["last"], "last checkpoint")
-        if not options.csv:
-            if result["best on validation"] != result["last"]:
+        if "rows" in result:
+            show(options, result, result["rows"], f"figures: {' '.join(result['figures'])}")
+        else:
+            show(options, result, result["last"], "last checkpoint")
+            if not options.csv and result["best on validation"] != result["last"]:
                 show(options, result, result["best on validation"], "best checkpoint on validation")
-            print(f"plot: {result['figure']}\nruns: {' '.join(result['runs'])}")
+        if not options.csv:
+            print(f"plot: {result['figure']}" if "figure" in result else "")
+            print(f"runs: {' '.join(result['runs'])}")
+            for row in result["claims"]:
+                print(f"claim {row['claim']} {row['verdict']}: {row['judged']}")
     return None
 
 

@@ -4,9 +4,12 @@ All were written down before their recipes ran, with one exception: trial runs o
 them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2 and A3 were written.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 
-from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, above, all_of, at_least, at_most
+from digitwise.counts import Count
+from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, NotRun, above, all_of, at_least, at_most
+from digitwise.recipes.paper import LARGE
 
 CARRIES = 12  # length at which consecutive carries, cascades and training distributions are compared
 CLASSES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
@@ -99,6 +102,115 @@ def f3(e: Evidence) -> str:
     return all_of(*(above(b, w) for b, w in zip(better, worse, strict=True)))
 
 
+def larger_multiplier(e: Evidence) -> str:
+    uniform, relative = at_equal_level(e, ("m2-upe-3", "uniform-3"), ("m1-rpe-3", "relative-3"))
+    return above(uniform, relative)
+
+
+def m3(e: Evidence) -> str:
+    uniform, relative, absolute = at_equal_level(
+        e, ("m2-upe-3", "uniform-3"), ("m3-rpe-3", "relative-3"), ("m3-ape-3", "absolute-3")
+    )
+    return all_of(above(uniform, relative), above(uniform, absolute, 0.1))
+
+
+def at_equal_level(e: Evidence, *models: tuple[str, str]) -> list[Count]:
+    """Accuracy at 8 digits where accuracy at 5, in distribution, is the same: the level that all models reach, and of
+    each the first checkpoint that reaches it."""
+    level = min(max(e.by_checkpoint(recipe, arm, 5).values()) for recipe, arm in models)
+    found = []
+    for recipe, arm in models:
+        reached = e.by_checkpoint(recipe, arm, 5)
+        step = str(min(step for step, accuracy in reached.items() if accuracy >= level))
+        e.count(recipe, arm, 5, checkpoint=step)
+        found.append(e.count(recipe, arm, 8, checkpoint=step))
+    return found
+
+
+def maps_of(e: Evidence, recipe: str) -> list[dict]:
+    rows = [row for row in e.measured("maps") if row["recipe"] == recipe]
+    if not rows:
+        raise NotRun(f"maps has no rows of {recipe}")
+    return rows
+
+
+def previous_place(e: Evidence) -> str:
+    verdicts = []
+    for recipe in ("m1-rpe", "m2-upe"):
+        rows = maps_of(e, recipe)
+        share = e.show(f"{recipe}: share of layers in which the vector of -1 is the longest",
+                       [float(row["longest"][0] == -1) for row in rows], len(rows), seeds_of(rows))  # fmt: skip
+        verdicts.append(HOLDS if share == 1 else FAILS)
+    return all_of(*verdicts)
+
+
+def places_back(e: Evidence) -> str:
+    """For a multiplier of k digits -1 to -k are noticeable: in some layer they are among the k + 1 longest."""
+    verdicts = []
+    for recipe in ("m1-rpe-3", "m2-upe-3"):
+        rows = maps_of(e, recipe)
+        share = e.show(f"{recipe}: share of layers in which -1 to -{LARGE} are among the {LARGE + 1} longest",
+                       [float(set(range(-LARGE, 0)) <= set(row["longest"][: LARGE + 1])) for row in rows],
+                       len(rows), seeds_of(rows))  # fmt: skip
+        verdicts.append(HOLDS if share > 0 else FAILS)
+    return all_of(*verdicts)
+
+
+def less_dispersed(e: Evidence) -> str:
+    """In every seed the uniform model spreads its relative vectors over fewer distances, on average over its layers."""
+    verdicts = []
+    for relative, uniform in (("m1-rpe", "m2-upe"), ("m1-rpe-3", "m2-upe-3")):
+        spread = {recipe: by_seed(maps_of(e, recipe)) for recipe in (relative, uniform)}
+        for recipe, values in spread.items():
+            e.show(f"{recipe}: effective number of distances", list(values.values()), len(values), len(values))
+        seeds = spread[relative].keys() & spread[uniform].keys()
+        verdicts.append(HOLDS if all(spread[uniform][seed] < spread[relative][seed] for seed in seeds) else FAILS)
+    return all_of(*verdicts)
+
+
+def by_seed(rows: list[dict]) -> dict[int, float]:
+    """Mean effective number of distances over the layers of each seed."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        found.setdefault(row["seed"], []).append(row["effective number"])
+    return {seed: sum(values) / len(values) for seed, values in found.items()}
+
+
+def seeds_of(rows: list[dict]) -> int:
+    return len({row["seed"] for row in rows})
+
+
+def fixed_map(e: Evidence) -> str:
+    """10 digits, twice the trained length: an answer hangs on its own column, on none above it, hardly on columns that
+    no training example needed, and equally at every place."""
+    rows = [row for row in e.measured("fixed-map") if row["length"] == 10]
+
+    def shares(what: str, of: str, wanted: Callable[[int], bool]) -> list[float]:
+        chosen = [row for row in rows if wanted(row["back"])]
+        values = [row[of] for row in chosen]
+        e.show(f"10 digits, {what}", values, sum(row["problems"] * row["places"] for row in chosen), seeds_of(rows))
+        return values
+
+    own = shares("own column changes the answer", "lowest", lambda back: back == 0)
+    above_it = shares("columns above change the answer", "share", lambda back: back < 0)
+    beyond = shares("five or more columns below change the answer", "share", lambda back: back >= 5)
+    near = [row for row in rows if 0 <= row["back"] < 3]
+    gap = [row["highest"] - row["lowest"] for row in near]
+    e.show("10 digits, largest difference between places, up to 2 back", gap, len(gap), seeds_of(rows))
+    kept = min(own) >= 0.95 and max(above_it) <= 0.02 and max(beyond) <= 0.02 and max(gap) <= 0.15
+    return HOLDS if kept else FAILS
+
+
+def proposition(part: str) -> Callable[[Evidence], str]:
+    def judge(e: Evidence) -> str:
+        row = next(row for row in e.measured("theory") if row["name"] == part)
+        e.shown.append({"what": row["statement"], "prediction": row["prediction"], "mean": row["measured"],
+                        "interval": row["interval"], "n": len(row["seeds"]), "seeds": len(row["seeds"])})  # fmt: skip
+        return HOLDS if row["verdict"] == "holds" else FAILS
+
+    return judge
+
+
 CLAIMS = [
     Claim("F1", "Encodings that state the symmetry make addition and multiplication carry to longer numbers.",
           "scaled: a2 at least 0.95 and m2-upe at least 0.9 at twice the trained length", ("a2", "m2-upe"), f1),
@@ -123,6 +235,25 @@ CLAIMS = [
           ("m1-ape", "m1-rpe"), m1),
     Claim("M2", "Uniform positions carry products to longer multiplicands than relative ones.",
           "at 10 digits uniform is above relative and relative above absolute", ("m1-ape", "m1-rpe", "m2-upe"), m2),
+    Claim("M2-large", "For larger multipliers the advantage of uniform positions over relative ones grows.",
+          "scaled to 2-digit multipliers: at 8 digits, at equal accuracy at 5, uniform is above relative",
+          ("m1-rpe-3", "m2-upe-3"), larger_multiplier),
+    Claim("M3", "Shifted copies do not replace uniform positions.",
+          "scaled to 2-digit multipliers: at 8 digits, at equal accuracy at 5, uniform without copies is above "
+          "relative with copies, and more than 10 points above absolute with copies",
+          ("m2-upe-3", "m3-rpe-3", "m3-ape-3"), m3),
+    Claim("maps", "The vector of the previous place stands out in every layer.",
+          "single-digit multipliers, every layer of both models: of all distances -1 has moved furthest",
+          ("maps",), previous_place),
+    Claim("maps-large", "For 3-digit multipliers the places one to three back stand out.",
+          "scaled to 2-digit multipliers: in some layer of both models one and two back are among the three that moved "
+          "furthest", ("maps",), places_back),
+    Claim("maps-dispersed", "The vectors of uniform models are less dispersed than those of relative ones.",
+          "mean effective number of distances over the layers, smaller in every seed, both sizes of multipliers",
+          ("maps",), less_dispersed),
+    Claim("fixed-map", "A relative model looks at the same relative places wherever it answers.",
+          "10 digits: own column at least 0.95, columns above and five or more below at most 0.02, places up to 2 back "
+          "differ by at most 0.15 between answers", ("fixed-map",), fixed_map),
     Claim("C1", "Carries in a row are not what makes a sum hard.",
           "12 carries in a row cost at most 5 points against one", ("c1",), c1),
     Claim("C2", "Accuracy falls as cascades grow.",
@@ -131,4 +262,10 @@ CLAIMS = [
           "12 digits: runs of 8 nines are at most 0.9 right with a carry and without", ("c2",), both_kinds_of_nines),
     Claim("C3", "A half-and-half mixture of values and complexity does best at most cascade lengths.",
           "12 digits: the mixture is at least as good as both others at most cascade lengths", ("c3",), c3),
+    Claim("T1", "Linear attention with absolute positions: unseen positions learn nothing.",
+          "row theory-ape of the theory table", ("theory",), proposition("theory-ape")),
+    Claim("T2", "With shifted copies the error has a floor.",
+          "row theory-ape-shifts of the theory table", ("theory",), proposition("theory-ape-shifts")),
+    Claim("T3", "With relative positions the loss goes to zero everywhere.",
+          "row theory-rpe of the theory table", ("theory",), proposition("theory-rpe")),
 ]  # fmt: skip

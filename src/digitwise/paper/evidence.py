@@ -1,13 +1,13 @@
 """Judging counts: what a claim may ask of results, and how an interval becomes a verdict."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from digitwise.counts import Count, merge, wilson
 from digitwise.recipes import arms
-from digitwise.runs import Run, home
+from digitwise.runs import Run, home, load_measured
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_RUN = "holds", "fails", "inconclusive", "not run"
 
@@ -47,6 +47,32 @@ class Evidence:
             "interval": [round(bound, 4) for bound in total.interval], "n": total.tried, "seeds": len(found),
         })  # fmt: skip
         return total
+
+    def by_checkpoint(self, recipe: str, arm: str, length: int) -> dict[int, float]:
+        """Accuracy at a length of every kept checkpoint, seeds added up."""
+        found = [
+            count
+            for run in self.runs(recipe, arm)
+            for count in run.counts()
+            if (count.suite, count.length, count.stratum, count.group) == ("uniform", length, "", "")
+        ]
+        return {step: count.accuracy for step, count in merge(found, by=lambda count: count.checkpoint).items()}
+
+    def measured(self, recipe: str) -> list[dict[str, Any]]:
+        """What a recipe measured on weights."""
+        rows = load_measured(self.root / recipe)
+        if rows is None:
+            raise NotRun(f"{recipe} has not been run")
+        return rows
+
+    def show(self, what: str, values: Sequence[float], n: int, seeds: int) -> float:
+        """The mean of one number a seed or layer, shown with the lowest and the highest."""
+        mean = sum(values) / len(values)
+        self.shown.append({
+            "what": what, "mean": round(mean, 4), "interval": [round(min(values), 4), round(max(values), 4)],
+            "n": n, "seeds": seeds,
+        })  # fmt: skip
+        return mean
 
     def runs(self, recipe: str, arm: str) -> list[Run]:
         experiment = arms(recipe, self.profile)[arm]

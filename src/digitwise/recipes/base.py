@@ -46,6 +46,8 @@ class Recipe:
     """How many seeds the cpu profile trains."""
     curves: str = "arms"
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
+    analysis: str = ""
+    """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
 
     def arms(self, profile: str) -> Arms:
         found = self.experiments(profile)

@@ -3,7 +3,18 @@
 from dataclasses import replace
 
 from digitwise.experiment import Experiment, Testing
-from digitwise.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, Test, encoding, in_profile
+from digitwise.model import Architecture
+from digitwise.recipes.base import (
+    PAPER,
+    PAPER_TRAINING,
+    SMALL,
+    SMALL_TRAINING,
+    Arms,
+    Recipe,
+    Test,
+    encoding,
+    in_profile,
+)
 from digitwise.recipes.start import additions, canvas20
 from digitwise.tasks import (
     Distribution,
@@ -11,6 +22,7 @@ from digitwise.tasks import (
     Multiplication,
     NoCarry,
     Shifted,
+    ShortMultipliers,
     UniformComplexity,
     UniformLengths,
     UniformValues,
@@ -47,7 +59,7 @@ def product(name: str, kind: str, profile: str) -> Arms:
     """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits."""
     experiment = Experiment(
         name=name,
-        task=Multiplication(1, 20),
+        task=Multiplication(1, 20, zero=False),
         data=short(profile),
         encoding=encoding(kind, profile),
         architecture=SMALL,
@@ -55,6 +67,39 @@ def product(name: str, kind: str, profile: str) -> Arms:
         testing=Testing(tuple(range(1, 21)), problems=1000, validation_lengths=(10, 15)),
     )
     return {kind: in_profile(experiment, profile)}
+
+
+#: Digits of the "3-digit" multipliers in the cpu profile: 3 take longer to learn than two hours (LOG.md).
+LARGE = 2
+LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
+LARGE_TRAINING = replace(SMALL_TRAINING, rate=2e-3, steps=8000)
+
+
+def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> Arms:
+    """Multipliers of 3 digits; at our size of `LARGE`, a smaller canvas, and shorter multipliers in training too."""
+    paper = profile == "paper"
+    base = Shifted(short(profile)) if shifted else short(profile)
+    canvas = 20 if paper else 10
+    experiment = Experiment(
+        name=name,
+        task=Multiplication(3 if paper else LARGE, canvas),
+        data=base if paper else ShortMultipliers(base),
+        encoding=encoding(kind, profile),
+        architecture=replace(PAPER, layers=9) if paper else LARGE_MODEL,
+        training=replace(PAPER_TRAINING, pool=500_000) if paper else LARGE_TRAINING,
+        testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=(8,)),
+    )
+    return {f"{kind}-3": experiment}
+
+
+def maps(profile: str) -> Arms:
+    """The multiplication models, relative and uniform."""
+    return {
+        **product("m1-rpe", "relative", profile),
+        **product("m2-upe", "uniform", profile),
+        **large_product("m1-rpe-3", "relative", profile),
+        **large_product("m2-upe-3", "uniform", profile),
+    }
 
 
 def c3(profile: str) -> Arms:
@@ -85,10 +130,26 @@ RECIPES = [
            "Mult_RPE", seeds=3, curves="checkpoints"),
     Recipe("m2-upe", "Single-digit multiplier, uniform positions.", lambda p: product("m2-upe", "uniform", p),
            "Mult_UPE_set", seeds=3, curves="checkpoints"),
+    Recipe("m1-rpe-3", "3-digit multiplier (cpu: 2), relative positions.",
+           lambda p: large_product("m1-rpe-3", "relative", p), "Mult3_RPE", curves="checkpoints"),
+    Recipe("m2-upe-3", "3-digit multiplier (cpu: 2), uniform positions.",
+           lambda p: large_product("m2-upe-3", "uniform", p), "Mult3_UPE", curves="checkpoints"),
+    Recipe("m3-ape-3", "3-digit multiplier (cpu: 2), absolute positions, shifted copies.",
+           lambda p: large_product("m3-ape-3", "absolute", p, shifted=True), "Mult3_APE", curves="checkpoints"),
+    Recipe("m3-rpe-3", "3-digit multiplier (cpu: 2), relative positions, shifted copies.",
+           lambda p: large_product("m3-rpe-3", "relative", p, shifted=True), "RPE3_augmented", curves="checkpoints"),
     Recipe("c1", "The a2 model on consecutive carries that do not cascade.", a2,
            "consecutive", (Test("consecutive", (12,)),), seeds=3, curves="strata"),
     Recipe("c2", "The a2 model on cascades, and on runs of nines entered with and without a carry.", a2,
            "cascade", (Test("cascade", (12,)), Test("nines", (12,))), seeds=3, curves="strata"),
     Recipe("c3", "Three training distributions, tested on 12 digits by cascade length.", c3,
            "comp_40", (Test("uniform"), Test("cascade", (12,)), Test("nines", (12,))), curves="strata"),
+    Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
+           maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
+    Recipe("fixed-map", "Which places an answer depends on, changing one digit at a time, for the a2 model.",
+           a2, "appendix Fixed map for RPE", (), seeds=3, analysis="fixed-map"),
+    Recipe("theory", "Predictions for linear attention beside measurements, and the seven theory figures.",
+           lambda p: {}, "Loss_iter_m1 to P_rpe", (), seeds=5, analysis="theory"),
+    Recipe("complexity", "The four laws of complexity beside samples.",
+           lambda p: {}, "sum_carries_50, sum_carries_5, smult_20, smult_5", (), analysis="complexity"),
 ]  # fmt: skip

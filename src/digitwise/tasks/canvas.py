@@ -100,8 +100,8 @@ class Multiplication:
     multiplier: int = 1
     canvas: int = 20
     zero: bool = True
-    """May a multiplier of one digit be 0? The paper draws it from 1 to 9. A tenth of all products being 0 would give any
-    model that knows no more than that 0.1 at every length."""
+    """May a multiplier of one digit be 0? The paper draws it from 1 to 9. If a tenth of all products is 0, a model that
+    knows no more than that is right on a tenth at every length."""
 
     def __post_init__(self) -> None:
         at_least_one(multiplier=self.multiplier, canvas=self.canvas)
@@ -131,7 +131,9 @@ class Multiplication:
 
     def encode(self, operands: Operands) -> Batch:
         multiplier, multiplicand = operands
-        return encode(self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands))
+        return encode(
+            self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands)
+        )
 
     def render(self, operands: Operands) -> list[str]:
         return [f"{a} * {b}" for a, b in zip(*map(dg.render, operands), strict=True)]
