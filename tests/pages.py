@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 
 from digitwise import tables
+from digitwise.experiment import Experiment
+from digitwise.paper.claims import CLAIMS
 from digitwise.prediction import predict_run
-from digitwise.recipes import find
+from digitwise.recipes import RECIPES, Recipe, find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
 
@@ -77,7 +79,78 @@ def nines(argument: str) -> str:
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
 
 
-MAKERS = {"tree": tree, "table": table, "prediction": prediction, "nines": nines}
+def claims(argument: str) -> str:
+    """Every claim with its verdict and the numbers behind it."""
+    lines = ["| claim | the paper's finding | judged here | verdict | measured |", "|---|---|---|---|---|"]
+    for claim in CLAIMS:
+        found = claim.verdict(ROOT / argument)
+        measured = "; ".join(numbers(row) for row in found["measured"][:6]) or found.get("why", "")
+        if len(found["measured"]) > 6:
+            measured += f"; and {len(found['measured']) - 6} more (`digitwise claims --json`)"
+        cells = (f"**{claim.name}**", claim.statement, claim.judged, f"**{found['verdict']}**", measured)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def numbers(row: dict) -> str:
+    value = row.get("accuracy", row.get("mean"))
+    low, high = row["interval"]
+    return f"{row['what']}: {value:.4g} [{low:.4g}, {high:.4g}], n = {row['n']}, seeds {row['seeds']}"
+
+
+def experiments(argument: str) -> str:
+    """Every recipe with results: what it is, what was reduced, how long it took, its figures."""
+    root, parts = ROOT / argument, []
+    for recipe in RECIPES.values():
+        figures = sorted((root / recipe.name).glob("*.png"))
+        if not figures:
+            continue
+        links = "\n".join(f"![{recipe.name}](../{figure.relative_to(ROOT)})" for figure in figures)
+        label = f" In the paper: {recipe.paper}." if recipe.paper else ""
+        parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{taken(recipe, root)}\n\n{links}\n")
+    return "\n".join(parts)
+
+
+def taken(recipe: Recipe, root: Path) -> str:
+    """Seeds and minutes of a recipe's models, and its settings beside the paper's."""
+    sentences = []
+    for arm, experiment in recipe.arms("cpu").items():
+        runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
+        if runs:
+            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+            sentences.append(
+                f"{experiment.name}/{arm}: {len(runs)} seed{'s' * (len(runs) > 1)}, {minutes} minutes each."
+            )
+    if recipe.paper and recipe.arms("cpu"):
+        ours, paper = (settings(next(iter(recipe.arms(profile).values()))) for profile in ("cpu", "paper"))
+        changed = [f"{name} {ours[name]} (paper profile: {paper[name]})" for name in ours if ours[name] != paper[name]]
+        sentences.append(f"Reduced: {', '.join(changed)}.")
+    return " ".join(sentences) or "No training."
+
+
+def settings(experiment: Experiment) -> dict[str, str]:
+    architecture, training = experiment.architecture, experiment.training
+    return {
+        "multiplier digits": str(getattr(experiment.task, "multiplier", "")),
+        "canvas": str(experiment.task.canvas),
+        "layers": str(architecture.layers),
+        "width": str(architecture.width),
+        "norm": architecture.norm,
+        "steps": f"{training.steps:,}",
+        "rate": f"{training.rate:g}",
+        "pool": f"{training.pool:,}" if training.pool else "new problems every step",
+        "trained on": f"`{experiment.data}`",
+    }
+
+
+MAKERS = {
+    "claims": claims,
+    "experiments": experiments,
+    "tree": tree,
+    "table": table,
+    "prediction": prediction,
+    "nines": nines,
+}
 
 
 def made(page: str) -> str:
