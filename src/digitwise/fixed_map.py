@@ -80,7 +80,9 @@ def draw(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> Path:
             panel.plot([r["back"] for r in mine], [r["share"] for r in mine], color=colour, lw=1, label=label)
         panel.plot([r["back"] for r in mine], [r["demanded"] for r in mine], ":", color="#222222", lw=1.5,
                    label="demanded by the task")  # fmt: skip
-        panel.set(title=f"{length} digits", xlabel="places back", ylim=(-0.02, 1.03))
+        panel.set_yscale("symlog", linthresh=1e-3)
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.set(title=f"{length} digits", xlabel="places back", ylim=(-1e-4, 1.5))
     panels[0].set_ylabel("share of answers that change")
     panels[-1].legend(frameon=False, fontsize=7)
     figure.suptitle(title, fontsize=10)

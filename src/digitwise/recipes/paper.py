@@ -71,8 +71,8 @@ def product(name: str, kind: str, profile: str) -> Arms:
 
 #: Digits of the "3-digit" multipliers in the cpu profile: 3 take longer to learn than two hours (LOG.md).
 LARGE = 2
-LARGE_MODEL = Architecture(layers=4, width=96, heads=4)
-LARGE_TRAINING = replace(SMALL_TRAINING, steps=8000)
+LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
+LARGE_TRAINING = replace(SMALL_TRAINING, rate=2e-3, steps=9000)
 
 
 def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> Arms:
