@@ -14,6 +14,7 @@ from digitwise.tasks import (
     Multiplication,
     NoCarry,
     Shifted,
+    ShortMultipliers,
     UniformLengths,
     UniformValues,
 )
@@ -119,6 +120,30 @@ def test_mixture_weights():
     lengths = dg.lengths(mixture.draw(generator(6, "mixture"), 20_000, 1, 9)[:, 0])
     assert set(lengths) == {1, 5}
     assert abs((lengths == 1).mean() - 0.75) < 0.02
+
+
+@pytest.mark.parametrize("zero", [True, False])
+def test_a_single_digit_multiplier_is_0_only_where_that_is_wanted(zero):
+    multiplier, _ = Multiplication(1, 5, zero=zero).draw(UniformLengths(5), generator(8, "zero"), 20_000)
+    seen = np.bincount(multiplier[:, 0], minlength=10) / 20_000
+    assert (seen[0] > 0) == zero
+    assert np.abs(seen[1:] - (0.1 if zero else 1 / 9)).max() < 0.012
+
+
+def test_short_multipliers_come_in_every_length_and_are_padded_from_the_left():
+    task = Multiplication(3, 5)
+    operands = task.draw(ShortMultipliers(UniformLengths(5)), generator(9, "short"), 9_000)
+    lengths = dg.lengths(operands[0])
+    assert np.abs(np.bincount(lengths, minlength=4)[1:] / 9_000 - 1 / 3).max() < 0.02
+    batch = task.encode(operands)
+    for length in (1, 2, 3):
+        row = int(np.flatnonzero(lengths == length)[0])
+        text, (a, b) = spelled(batch.tokens[row]), (dg.render(operand)[row] for operand in operands)
+        assert text == f"{a:_>3}*{b:_>5}"
+        assert spelled(batch.targets[row][::-1]) == f"{int(a) * int(b):_>8}"
+    assert (dg.lengths(task.draw(ExactLength(4), generator(9, "t"), 500)[0]) == 3).all()  # tests are not affected
+    with pytest.raises(ValueError, match="no multiplier"):
+        Addition(8).draw(ShortMultipliers(), generator(0), 4)
 
 
 def test_uniform_lengths_are_uniform():
