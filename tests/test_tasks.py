@@ -128,6 +128,8 @@ def test_a_single_digit_multiplier_is_0_only_where_that_is_wanted(zero):
     seen = np.bincount(multiplier[:, 0], minlength=10) / 20_000
     assert (seen[0] > 0) == zero
     assert np.abs(seen[1:] - (0.1 if zero else 1 / 9)).max() < 0.012
+    training, _ = Multiplication(1, 5, zero=zero).draw(ShortMultipliers(), generator(8, "zero"), 20_000)
+    assert abs((training == 0).mean() - 0.1) < 0.01
 
 
 def test_short_multipliers_come_in_every_length_and_are_padded_from_the_left():

@@ -19,7 +19,7 @@ import numpy as np
 from digitwise import digits as dg
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
-from digitwise.tasks.distributions import Distribution, ShortMultipliers, fits
+from digitwise.tasks.distributions import Distribution, ShortMultipliers
 from digitwise.tasks.symbols import PLUS, TIMES, Tokens, pad
 
 Operands = tuple[Digits, ...]
@@ -101,7 +101,7 @@ class Multiplication:
     canvas: int = 20
     zero: bool = True
     """May a multiplier of one digit be 0? The paper draws it from 1 to 9. If a tenth of all products is 0, a model that
-    knows no more than that is right on a tenth at every length."""
+    knows no more than that is right on a tenth at every length. `ShortMultipliers` has 0 in any case."""
 
     def __post_init__(self) -> None:
         at_least_one(multiplier=self.multiplier, canvas=self.canvas)
@@ -118,10 +118,10 @@ class Multiplication:
         return locate(self.multiplier, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:
-        shortest = distribution.shortest if isinstance(distribution, ShortMultipliers) else self.multiplier
-        lengths = rng.integers(fits(shortest, self.multiplier), self.multiplier + 1, count)
+        shorter = isinstance(distribution, ShortMultipliers)
+        lengths = rng.integers(1 if shorter else self.multiplier, self.multiplier + 1, count)
         multiplier = dg.sample(rng, self.multiplier, lengths)
-        if not self.zero:
+        if not self.zero and not shorter:
             zero = ~multiplier.any(-1)
             multiplier[zero, 0] = rng.integers(1, 10, zero.sum(), dtype=np.uint8)
         return multiplier, distribution.draw(rng, count, 1, self.canvas)[:, 0]

@@ -99,11 +99,11 @@ class Shifted:
 
 @dataclass(frozen=True)
 class ShortMultipliers:
-    """Another distribution's multiplicands, times multipliers of `shortest` digits up to the task's own number, each
-    length equally likely: large multipliers are learned from small ones (LOG.md)."""
+    """Another distribution's multiplicands, times multipliers of one digit up to the task's own number, each length
+    equally likely, 0 among them: for training. Large multipliers are learned from small ones, and a multiplier of 0 makes
+    every digit depend on the multiplier, which carries to longer multiplicands (LOG.md)."""
 
     base: Distribution = UniformValues()
-    shortest: int = 1
 
     def width(self, canvas: int) -> int:
         return self.base.width(canvas)
