@@ -12,9 +12,9 @@ import pytest
 import torch
 from small import SMALL
 
+from digitwise import experiment as ex
 from digitwise import fixed_map, maps
 from digitwise.encodings import Relative, Uniform
-from digitwise import experiment as ex
 from digitwise.recipes import PROFILES, RECIPES
 from digitwise.reproduction import reproduce
 from digitwise.rng import generator

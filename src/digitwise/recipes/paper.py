@@ -57,8 +57,8 @@ def nocarry(profile: str) -> Arms:
 
 
 def product(name: str, kind: str, profile: str) -> Arms:
-    """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits. At our size training has 0 among
-    the multipliers, tests never do."""
+    """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits. At our size training has 0
+    among the multipliers, tests never do."""
     experiment = Experiment(
         name=name,
         task=Multiplication(1, 20, zero=False),

@@ -100,8 +100,8 @@ class Shifted:
 @dataclass(frozen=True)
 class ShortMultipliers:
     """Another distribution's multiplicands, times multipliers of one digit up to the task's own number, each length
-    equally likely, 0 among them: for training. Large multipliers are learned from small ones, and a multiplier of 0 makes
-    every digit depend on the multiplier, which carries to longer multiplicands (LOG.md)."""
+    equally likely, 0 among them: for training. Large multipliers are learned from small ones, and a multiplier of 0
+    makes every digit depend on the multiplier, which carries to longer multiplicands (LOG.md)."""
 
     base: Distribution = UniformValues()
 
