@@ -81,8 +81,8 @@ def reproduce(
         return {"recipe": name, "profile": profile, "seeds": list(seeds)} | analyse(recipe, runs, seeds, root / name)
     checkpoints = "all" if recipe.curves == "checkpoints" else "last,best"
     for index, run in enumerate(everything):
-        for suite, lengths in recipe.tests:
-            evaluate(run, suite, lengths, checkpoints=checkpoints)
+        for test in recipe.tests_in(profile):
+            evaluate(run, test.suite, test.lengths, checkpoints=checkpoints)
         report(f"test {name}", index + 1, len(everything), run.folder.name)
     return {
         "recipe": name,
@@ -124,7 +124,7 @@ def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> lis
 def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, Any]]:
     """A row for each suite, length and stratum, with exact match and interval of each arm, added up over its seeds."""
     rows: dict[tuple, dict[str, Any]] = {}
-    for suite, _ in recipe.tests:
+    for suite in (test.suite for test in recipe.tests):
         for arm, group in runs.items():
             cells = merge(
                 results(group, checkpoint, suite), by=lambda count: (count.suite, count.length, count.stratum)
@@ -149,7 +149,7 @@ def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
         return figures.accuracy(_checkpoint_curves(runs), path, title, trained)
     if recipe.curves == "strata":
         curves = [c for test in recipe.tests if test.suite != "uniform" for c in _stratum_curves(runs, test.suite)]
-        length = max(length for test in recipe.tests for length in test.lengths or ())
+        length = max(count.length for curve in curves for count in curve.points.values())
         return figures.accuracy(curves, path, f"{title}, tested on {length}", xlabel="columns")
     suite = recipe.tests[0].suite
     curves = [figures.by_length(f"{arm}, last", results(group, "last", suite)) for arm, group in runs.items()]

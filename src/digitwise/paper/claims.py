@@ -11,7 +11,12 @@ from digitwise.counts import Count
 from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, NotRun, above, all_of, at_least, at_most
 from digitwise.recipes.paper import LARGE
 
-CARRIES = 12  # length at which consecutive carries, cascades and training distributions are compared
+
+def long_sums(e: Evidence) -> int:
+    """The length at which consecutive carries, cascades and training distributions are compared."""
+    return 40 if e.profile == "paper" else 12
+
+
 CLASSES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
 
@@ -70,18 +75,18 @@ def m2(e: Evidence) -> str:
 
 def c1(e: Evidence) -> str:
     """Flat: even the longest row of carries costs less than five points."""
-    none, most = (e.count("c1", "relative", CARRIES, "consecutive", f"carries {n}") for n in (1, CARRIES))
+    none, most = (e.count("c1", "relative", long_sums(e), "consecutive", f"carries {n}") for n in (1, 12))
     return HOLDS if above(none, most, 0.05) == FAILS else FAILS
 
 
 def c2(e: Evidence) -> str:
-    few, beyond, most = (e.count("c2", "relative", CARRIES, "cascade", f"cascade {n}") for n in (2, 7, CARRIES))
+    few, beyond, most = (e.count("c2", "relative", long_sums(e), "cascade", f"cascade {n}") for n in (2, 7, 12))
     return all_of(above(few, beyond, 0.05), above(few, most, 0.2))
 
 
 def both_kinds_of_nines(e: Evidence) -> str:
     """Not the paper's: a fall on cascades means little if the model calls every long run a cascade."""
-    kinds = [e.count("c2", "relative", CARRIES, "nines", f"run 8 {way} carry") for way in ("with", "without")]
+    kinds = [e.count("c2", "relative", long_sums(e), "nines", f"run 8 {way} carry") for way in ("with", "without")]
     return all_of(*(at_most(kind, 0.9) for kind in kinds))
 
 
@@ -90,15 +95,15 @@ def c3(e: Evidence) -> str:
     wins = 0
     for n in CLASSES:
         values, complexity, mixed = (
-            e.count("c3", arm, CARRIES, "cascade", f"cascade {n}") for arm in ("values", "complexity", "mixed")
+            e.count("c3", arm, long_sums(e), "cascade", f"cascade {n}") for arm in ("values", "complexity", "mixed")
         )
         wins += mixed.accuracy >= max(values.accuracy, complexity.accuracy)
     return HOLDS if 2 * wins > len(CLASSES) else FAILS
 
 
 def f3(e: Evidence) -> str:
-    better = [e.count("c3", "mixed", CARRIES, "cascade", f"cascade {n}") for n in (6, 8)]
-    worse = [e.count("c3", "values", CARRIES, "cascade", f"cascade {n}") for n in (6, 8)]
+    better = [e.count("c3", "mixed", long_sums(e), "cascade", f"cascade {n}") for n in (6, 8)]
+    worse = [e.count("c3", "values", long_sums(e), "cascade", f"cascade {n}") for n in (6, 8)]
     return all_of(*(above(b, w) for b, w in zip(better, worse, strict=True)))
 
 

@@ -25,10 +25,11 @@ SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, a
 
 
 class Test(NamedTuple):
-    """A suite, and lengths other than the experiment's own."""
+    """A suite, and lengths other than the experiment's own; other ones again in the paper's profile."""
 
     suite: str
     lengths: Sequence[int] | None = None
+    paper: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,9 @@ class Recipe:
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
     analysis: str = ""
     """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
+
+    def tests_in(self, profile: str) -> list[Test]:
+        return [Test(t.suite, t.paper or t.lengths if profile == "paper" else t.lengths) for t in self.tests]
 
     def arms(self, profile: str) -> Arms:
         found = self.experiments(profile)

@@ -107,7 +107,7 @@ def maps(profile: str) -> Arms:
 def c3(profile: str) -> Arms:
     """At our size all three draw lengths first: with 5 columns in every problem, hard examples tie what is learned to
     those columns, and nothing carries to longer sums (LOG.md)."""
-    experiment = additions("c3", 20 if profile != "paper" else 40, 5, 1500, (12,), profile)
+    experiment = additions("c3", 20 if profile != "paper" else 50, 5, 1500, (12,), profile)
     base = replace(experiment, encoding=encoding("relative", profile))
     kinds: dict[str, Distribution]
     if profile == "paper":
@@ -145,11 +145,11 @@ RECIPES = [
     Recipe("m3-rpe-3", "3-digit multiplier (cpu: 2), relative positions, shifted copies.",
            lambda p: large_product("m3-rpe-3", "relative", p, shifted=True), "RPE3_augmented", curves="checkpoints"),
     Recipe("c1", "The a2 model on consecutive carries that do not cascade.", a2,
-           "consecutive", (Test("consecutive", (12,)),), seeds=3, curves="strata"),
+           "consecutive", (Test("consecutive", (12,), (40,)),), seeds=3, curves="strata"),
     Recipe("c2", "The a2 model on cascades, and on runs of nines entered with and without a carry.", a2,
-           "cascade", (Test("cascade", (12,)), Test("nines", (12,))), seeds=3, curves="strata"),
+           "cascade", (Test("cascade", (12,), (40,)), Test("nines", (12,), (40,))), seeds=3, curves="strata"),
     Recipe("c3", "Three training distributions, tested on 12 digits by cascade length.", c3,
-           "comp_40", (Test("uniform"), Test("cascade", (12,)), Test("nines", (12,))), curves="strata"),
+           "comp_40", (Test("uniform"), Test("cascade", (12,), (40,)), Test("nines", (12,), (40,))), curves="strata"),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
     Recipe("fixed-map", "Which places an answer depends on, changing one digit at a time, for the a2 model.",
