@@ -28,4 +28,4 @@ def test_a_wheel_installs_and_runs_in_an_empty_environment(tmp_path):
     digitwise = tmp_path / "empty" / "bin" / "digitwise"
     result = json.loads(run(digitwise, "reproduce", "quickstart", "--profile", "smoke", "--json"))
     assert len(result["runs"]) == 2
-    assert (tmp_path / result["figure"]).exists()
+    assert (tmp_path / result["figures"][0]).exists()

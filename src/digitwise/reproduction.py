@@ -90,7 +90,7 @@ def reproduce(
         "seeds": list(seeds),
         "last": side_by_side(runs, recipe, "last"),
         "best on validation": side_by_side(runs, recipe, "best"),
-        "figure": str(draw(runs, recipe, root / name / "accuracy.png")),
+        "figures": [str(path) for path in draw(runs, recipe, root / name)],
         "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
     }
 
@@ -139,18 +139,23 @@ def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, 
     return list(rows.values())
 
 
-def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
-    """The recipe's figure: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
+def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
+    """A curve for each arm, for each of several checkpoints, or a figure a suite with one for each kind of stratum."""
     first = next(iter(runs.values()))[0].experiment
     trained = first.trained_length
     seeds = len(next(iter(runs.values())))
     title = f"{recipe.name}: trained on at most {trained} digits, {seeds} seed{'s' * (seeds > 1)}"
+    path = folder / "accuracy.png"
     if recipe.curves == "checkpoints":
-        return figures.accuracy(_checkpoint_curves(runs), path, title, trained)
+        return [figures.accuracy(_checkpoint_curves(runs), path, title, trained)]
     if recipe.curves == "strata":
-        curves = [c for test in recipe.tests if test.suite != "uniform" for c in _stratum_curves(runs, test.suite)]
-        length = max(count.length for curve in curves for count in curve.points.values())
-        return figures.accuracy(curves, path, f"{title}, tested on {length}", xlabel="columns")
+        paths = []
+        for suite in (test.suite for test in recipe.tests if test.suite != "uniform"):
+            curves = _stratum_curves(runs, suite)
+            length = max(count.length for curve in curves for count in curve.points.values())
+            named = f"{title}, tested on {length}"
+            paths.append(figures.accuracy(curves, folder / f"{suite}.png", named, xlabel="columns"))
+        return paths
     suite = recipe.tests[0].suite
     curves = [figures.by_length(f"{arm}, last", results(group, "last", suite)) for arm, group in runs.items()]
     curves += [
@@ -158,7 +163,7 @@ def draw(runs: Runs, recipe: Recipe, path: Path) -> Path:
         for arm, group in runs.items()
         if any(run.select("last") != run.select("best") for run in group)
     ]
-    return figures.accuracy(curves, path, title, trained)
+    return [figures.accuracy(curves, path, title, trained)]
 
 
 def _checkpoint_curves(runs: Runs) -> list[Curve]:

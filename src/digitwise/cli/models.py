@@ -220,14 +220,15 @@ def reproduce(options: argparse.Namespace) -> int | None:
         return None
     for result in results:
         if "rows" in result:
-            show(options, result, result["rows"], f"figures: {' '.join(result['figures'])}")
+            show(options, result, result["rows"])
         else:
             show(options, result, result["last"], "last checkpoint")
             if not options.csv and result["best on validation"] != result["last"]:
                 show(options, result, result["best on validation"], "best checkpoint on validation")
         if not options.csv:
-            print(f"plot: {result['figure']}" if "figure" in result else "")
-            print(f"runs: {' '.join(result['runs'])}")
+            print(f"plots: {' '.join(result['figures'])}")
+            if result["runs"]:
+                print(f"runs: {' '.join(result['runs'])}")
             for row in result["claims"]:
                 print(f"claim {row['claim']} {row['verdict']}: {row['judged']}")
     return None
