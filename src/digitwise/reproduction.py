@@ -79,8 +79,9 @@ def reproduce(
     everything = [run for group in runs.values() for run in group]
     if recipe.analysis:
         return {"recipe": name, "profile": profile, "seeds": list(seeds)} | analyse(recipe, runs, seeds, root / name)
-    checkpoints = "all" if recipe.curves == "checkpoints" else "last,best"
     for index, run in enumerate(everything):
+        shown = _shown(run) if recipe.curves == "checkpoints" else []
+        checkpoints = ",".join([recipe.checkpoints, *map(str, shown)])
         for test in recipe.tests_in(profile):
             evaluate(run, test.suite, test.lengths, checkpoints=checkpoints)
         report(f"test {name}", index + 1, len(everything), run.folder.name)
@@ -169,9 +170,12 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
 def _checkpoint_curves(runs: Runs) -> list[Curve]:
     """Evenly spaced checkpoints of the first arm, added up over seeds."""
     group = next(iter(runs.values()))
-    steps = group[0].checkpoints()
-    chosen = sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
-    return [figures.by_length(f"step {step}", results(group, str(step))) for step in chosen]
+    return [figures.by_length(f"step {step}", results(group, str(step))) for step in _shown(group[0])]
+
+
+def _shown(run: Run) -> list[int]:
+    steps = run.checkpoints()
+    return sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
 
 
 def _stratum_curves(runs: Runs, suite: str) -> list[Curve]:

@@ -47,6 +47,8 @@ class Recipe:
     """How many seeds the cpu profile trains."""
     curves: str = "arms"
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
+    checkpoints: str = "last,best"
+    """Which checkpoints are tested besides those that the figure shows."""
     analysis: str = ""
     """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
 
