@@ -52,7 +52,7 @@ def a3(profile: str) -> Arms:
 
 
 def nocarry(profile: str) -> Arms:
-    experiment = additions("nocarry", 20, 5, 4000, (), profile)
+    experiment = additions("nocarry", 20, 5, 3000, (), profile)
     return {"relative": replace(experiment, data=NoCarry(5), encoding=encoding("relative", profile))}
 
 
@@ -65,7 +65,7 @@ def product(name: str, kind: str, profile: str) -> Arms:
         data=short(profile) if profile == "paper" else ShortMultipliers(short(profile)),
         encoding=encoding(kind, profile),
         architecture=SMALL,
-        training=replace(SMALL_TRAINING, steps=2400),
+        training=replace(SMALL_TRAINING, steps=1800),
         testing=Testing(tuple(range(1, 21)), problems=1000, validation_lengths=(10, 15)),
     )
     return {kind: in_profile(experiment, profile)}
