@@ -21,6 +21,7 @@ LAYERS = [
     ["tasks"],
     ["levels", "explain"],
     ["counts", "tables", "complexity", "laws"],
+    ["text"],
     ["digits", "coordinates", "config", "rng"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}

@@ -11,8 +11,9 @@ a k-digit multiplier it is k places wider, so k - 1 of the multiplier's own digi
 answer are supervised and counted like digits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from digitwise import digits as dg
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
 from digitwise.tasks.distributions import Distribution, ShortMultipliers, fits
-from digitwise.tasks.symbols import PLUS, TIMES, Tokens, pad
+from digitwise.tasks.symbols import PLUS, SPELLING, TIMES, Tokens, pad
 
 Operands = tuple[Digits, ...]
 
@@ -61,6 +62,8 @@ class Addition:
 
     canvas: int = 20
 
+    symbols: ClassVar[Sequence[str]] = SPELLING
+
     def __post_init__(self) -> None:
         at_least_one(canvas=self.canvas)
 
@@ -72,7 +75,7 @@ class Addition:
     def num_slots(self) -> int:
         return self.canvas + 1
 
-    def coordinates(self) -> Coordinates:
+    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
         return locate(self.canvas, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:
@@ -100,8 +103,10 @@ class Multiplication:
     multiplier: int = 1
     canvas: int = 20
     zero: bool = True
-    """May a multiplier of one digit be 0? The paper draws it from 1 to 9. A tenth of all products being 0 would give any
-    model that knows no more than that 0.1 at every length."""
+    """May a multiplier of one digit be 0? The paper draws it from 1 to 9. A tenth of all products being 0 would give
+    any model that knows no more than that 0.1 at every length."""
+
+    symbols: ClassVar[Sequence[str]] = SPELLING
 
     def __post_init__(self) -> None:
         at_least_one(multiplier=self.multiplier, canvas=self.canvas)
@@ -114,7 +119,7 @@ class Multiplication:
     def num_slots(self) -> int:
         return self.multiplier + self.canvas
 
-    def coordinates(self) -> Coordinates:
+    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
         return locate(self.multiplier, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:
@@ -131,7 +136,9 @@ class Multiplication:
 
     def encode(self, operands: Operands) -> Batch:
         multiplier, multiplicand = operands
-        return encode(self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands))
+        return encode(
+            self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands)
+        )
 
     def render(self, operands: Operands) -> list[str]:
         return [f"{a} * {b}" for a, b in zip(*map(dg.render, operands), strict=True)]
