@@ -16,6 +16,7 @@ LAYERS = [
     ["evaluation", "engine"],
     ["runs", "suites"],
     ["experiment", "figures", "complexity_figures"],
+    ["nn"],
     ["model"],
     ["encodings"],
     ["tasks"],
