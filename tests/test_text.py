@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from small import SMALL, with_training
 
 from digitwise import conformance, suites
 from digitwise import digits as dg
@@ -25,14 +26,16 @@ from digitwise.encodings import (
     UniformByPlace,
 )
 from digitwise.encodings.symmetry import random_queries, what_is_added
-from digitwise.evaluation import answer
-from digitwise.experiment import Experiment, Locator, Testing
+from digitwise.evaluation import answer, evaluate
+from digitwise.experiment import Locator
 from digitwise.model import Architecture, Encoder
 from digitwise.rng import generator
+from digitwise.runs import Run
 from digitwise.tasks import ExactLength, TextAddition, TextMultiplication, UniformLengths
 from digitwise.tasks.symbols import PAD, read_answers
 from digitwise.tasks.text import FILLER, SYMBOLS, WORDS, read
 from digitwise.text import answered_at_last, find_numbers, pad_numbers
+from digitwise.training import train
 
 TASKS = [
     TextAddition(6),
@@ -351,14 +354,8 @@ def test_offsets_of_absolute_positions_in_training_only():
 
 def test_an_answer_does_not_depend_on_the_other_rows():
     task = TextAddition(6, most=8)
-    experiment = Experiment(
-        task=task,
-        encoding=Sum((Absolute(3), HeadGroups())),
-        testing=Testing(lengths=(6,), validation_lengths=()),
-        architecture=Architecture(layers=2, width=16, heads=2, feedforward=32),
-    )
     torch.manual_seed(0)
-    model = experiment.build()
+    model = replace(SMALL, task=task, encoding=Sum((Absolute(3), HeadGroups()))).build()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
     _, (tokens, targets) = written(task, 30)
@@ -396,3 +393,27 @@ def test_the_suite_of_texts():
     assert replace(strata[0].task, most=20) == task
     drawn = [stratum.draw(generator(0), 3)[1].tolist() for stratum in strata]
     assert drawn[0] == task.draw(ExactLength(4), generator(0), 3)[1].tolist()
+
+
+def test_a_model_trains_on_texts_and_is_tested(tmp_path):
+    """In two accumulated parts as in one: a batch with text is a function of its step too."""
+    experiment = replace(SMALL, task=TextAddition(6, most=4), encoding=Sum((Absolute(), HeadGroups())))
+    losses = []
+    for number, accumulate in enumerate((1, 2)):
+        run = Run.create(tmp_path / str(number), with_training(experiment, dropout=0.0, accumulate=accumulate))
+        train(run)
+        losses.append([row["loss"] for row in run.metrics() if "loss" in row])
+    assert np.allclose(*losses, atol=1e-4) and losses[0][-1] < losses[0][0]
+    assert Run.open(run.folder).experiment == run.experiment
+    assert [count.tried for count in evaluate(run, problems=30)] == [30, 30, 30]
+    with pytest.raises(ValueError, match="a position is beyond.*more room"):
+        evaluate(run, "text", [3], problems=30)  # 40 words, and no position was ever meant for the last of them
+
+
+def test_room_for_longer_texts(tmp_path):
+    experiment = replace(SMALL, task=TextAddition(6, most=4), encoding=Sum((Absolute(108), HeadGroups())))
+    run = Run.create(tmp_path / "run", experiment)
+    train(run)
+    counts = evaluate(run, "text", [3], problems=30)
+    assert [count.stratum for count in counts] == ["words 0", "words 20", "words 40", "sentences"]
+    assert all(count.tried == 30 for count in counts)

@@ -98,10 +98,8 @@ class PairwiseVectors(Vectors):
         return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
 
 
-def within(index: Tensor, size: int, what: str) -> Tensor:
+def within(index: Tensor, size: int, what: str, remedy: str = "a larger canvas") -> Tensor:
     """Refuse indices beyond a table, where torch would name neither the encoding nor the remedy."""
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < size:
-        raise ValueError(
-            f"{what} is beyond the {size} vectors that this encoding was built with: it needs a larger canvas"
-        )
+        raise ValueError(f"{what} is beyond the {size} vectors that this encoding was built with: it needs {remedy}")
     return index

@@ -46,7 +46,8 @@ class AbsoluteVectors(Vectors):
         self.table = nn.Parameter(nn.init.normal_(torch.empty(extent.positions + room, shape.width), std=0.02))
 
     def prepare(self, coordinates: Coordinates) -> Tensor:
-        return within(coordinates.position.clamp(min=0), len(self.table), "a position")  # nobody looks at fillers
+        position = coordinates.position.clamp(min=0)  # nobody looks at fillers
+        return within(position, len(self.table), "a position", "a larger canvas, or Absolute with more room")
 
     def embed(self, prepared: Tensor) -> Tensor:
         if self.training and self.room:
