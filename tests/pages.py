@@ -8,10 +8,12 @@ import re
 from pathlib import Path
 
 from digitwise import tables
+from digitwise.exchange import problems
 from digitwise.prediction import predict_run
 from digitwise.recipes import find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
+from digitwise.tasks import TextAddition
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "digitwise"
@@ -77,7 +79,13 @@ def nines(argument: str) -> str:
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
 
 
-MAKERS = {"tree": tree, "table": table, "prediction": prediction, "nines": nines}
+def sentences(_: str) -> str:
+    """Five sums as people would write them."""
+    rows = problems("uniform", TextAddition(4, sentences=True), [4], 5, seed=0)
+    return "```\n" + "\n".join(f"{row['problem']}  ->  {row['answer']}" for row in rows) + "\n```\n"
+
+
+MAKERS = {"sentences": sentences, "tree": tree, "table": table, "prediction": prediction, "nines": nines}
 
 
 def made(page: str) -> str:

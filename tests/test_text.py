@@ -406,7 +406,7 @@ def test_a_model_trains_on_texts_and_is_tested(tmp_path):
     assert np.allclose(*losses, atol=1e-4) and losses[0][-1] < losses[0][0]
     assert Run.open(run.folder).experiment == run.experiment
     assert [count.tried for count in evaluate(run, problems=30)] == [30, 30, 30]
-    with pytest.raises(ValueError, match="a position is beyond.*more room"):
+    with pytest.raises(ValueError, match=r"a position is beyond.*more room"):
         evaluate(run, "text", [3], problems=30)  # 40 words, and no position was ever meant for the last of them
 
 

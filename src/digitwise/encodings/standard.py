@@ -34,26 +34,32 @@ class Absolute(Encoding):
     room: int = 0
     """Positions beyond the longest problem. In training each problem starts at a random one of the first `room` + 1, so
     that the later vectors are learned too, and longer texts find positions that mean something."""
+    text_only: bool = False
+    """Digits and pads of numbers get none: their places are the business of another encoding."""
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
-        return AbsoluteVectors(shape, extent, self.room)
+        return AbsoluteVectors(self, shape, extent)
 
 
 class AbsoluteVectors(Vectors):
-    def __init__(self, shape: Shape, extent: Extent, room: int = 0):
+    def __init__(self, statement: Absolute, shape: Shape, extent: Extent):
         super().__init__()
-        self.room = room
-        self.table = nn.Parameter(nn.init.normal_(torch.empty(extent.positions + room, shape.width), std=0.02))
+        self.statement = statement
+        size = (extent.positions + statement.room, shape.width)
+        self.table = nn.Parameter(nn.init.normal_(torch.empty(size), std=0.02))
 
-    def prepare(self, coordinates: Coordinates) -> Tensor:
+    def prepare(self, coordinates: Coordinates) -> tuple[Tensor, Tensor | None]:
         position = coordinates.position.clamp(min=0)  # nobody looks at fillers
-        return within(position, len(self.table), "a position", "a larger canvas, or Absolute with more room")
+        within(position, len(self.table), "a position", "a larger canvas, or Absolute with more room")
+        return position, coordinates.operand[..., None] < 0 if self.statement.text_only else None
 
-    def embed(self, prepared: Tensor) -> Tensor:
-        if self.training and self.room:
-            start = torch.randint(self.room + 1, (*prepared.shape[:-1], 1), device=prepared.device)
-            return self.table[prepared + start]
-        return self.table[prepared]
+    def embed(self, prepared: tuple[Tensor, Tensor | None]) -> Tensor:
+        position, text = prepared
+        if self.training and self.statement.room:
+            start = torch.randint(self.statement.room + 1, (*position.shape[:-1], 1), device=position.device)
+            position = position + start
+        vectors = self.table[position]
+        return vectors if text is None else vectors * text
 
 
 @dataclass(frozen=True)
