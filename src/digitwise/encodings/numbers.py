@@ -24,8 +24,8 @@ from digitwise.encodings.symmetry import ByOperandAndPlace, NumbersOnly, SameFor
 class ByPlace(Pairwise):
     """Relative positions among digits: one vector for each difference of places, whatever stands between them.
 
-    Like distances on a canvas it tells a number from the one before it and the one after it. Pairs with a token that
-    belongs to no number get nothing; nothing is masked.
+    Digits of equal places get the same vector, of the same number or of another one: that is how columns are added. Pairs
+    with a token that belongs to no number get nothing; nothing is masked.
     """
 
     @property
@@ -33,13 +33,11 @@ class ByPlace(Pairwise):
         return (ByOperandAndPlace(), NumbersOnly())
 
     def num_classes(self, extent: Extent) -> int:
-        return (2 * len(extent.places) - 1) * (2 * max(extent.places, default=1) - 1)
+        return 2 * max(extent.places, default=1) - 1
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
         """Of number tokens only."""
-        operand, place = (array[:, None] - array[None, :] for array in (coordinates.operand, coordinates.place))
-        widest = max(extent.places, default=1)
-        return (operand + len(extent.places) - 1) * (2 * widest - 1) + place + widest - 1
+        return coordinates.place[:, None] - coordinates.place[None, :] + max(extent.places, default=1) - 1
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
         return NumberVectors(self, shape, extent)
