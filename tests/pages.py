@@ -8,12 +8,14 @@ import re
 from pathlib import Path
 
 from digitwise import tables
+from digitwise.exchange import problems
 from digitwise.experiment import Experiment
 from digitwise.paper.claims import CLAIMS
 from digitwise.prediction import predict_run
 from digitwise.recipes import RECIPES, Recipe, find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
+from digitwise.tasks import TextAddition
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "digitwise"
@@ -77,6 +79,12 @@ def nines(argument: str) -> str:
             row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
             row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
+
+
+def sentences(_: str) -> str:
+    """Five sums as people would write them."""
+    rows = problems("uniform", TextAddition(4, sentences=True), [4], 5, seed=0)
+    return "```\n" + "\n".join(f"{row['problem']}  ->  {row['answer']}" for row in rows) + "\n```\n"
 
 
 def claims(argument: str) -> str:
@@ -146,6 +154,7 @@ def settings(experiment: Experiment) -> dict[str, str]:
 MAKERS = {
     "claims": claims,
     "experiments": experiments,
+    "sentences": sentences,
     "tree": tree,
     "table": table,
     "prediction": prediction,

@@ -4,7 +4,7 @@ import pytest
 
 from digitwise.counts import Count
 from digitwise.paper.claims import CLAIMS
-from digitwise.paper.evidence import FAILS, HOLDS, INCONCLUSIVE, NOT_RUN, above, all_of, at_least, at_most
+from digitwise.paper.evidence import FAILS, HOLDS, INCONCLUSIVE, NOT_RUN, above, all_of, at_least, at_most, within
 from digitwise.recipes import RECIPES
 
 
@@ -25,6 +25,9 @@ def test_differences():
     assert above(of(900, 1000), of(700, 1000), 0.1) == HOLDS
     assert above(of(90, 100), of(70, 100), 0.1) == INCONCLUSIVE
     assert above(of(700, 1000), of(900, 1000)) == FAILS
+    assert within(of(940, 1000), of(950, 1000), 0.05) == HOLDS
+    assert within(of(94, 100), of(95, 100), 0.05) == INCONCLUSIVE
+    assert within(of(700, 1000), of(950, 1000), 0.05) == FAILS
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,16 @@ def test_the_readmes_snippets_run(number, tmp_path, monkeypatch, capsys):
         assert "8 digits" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("number", range(2))
+def test_the_snippets_about_text_run(number):
+    page = (ROOT / "docs" / "text.md").read_text()
+    snippets = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(snippets) == 2
+    names: dict = {"__name__": "text"}
+    exec(compile(snippets[number], "text.md", "exec"), names)
+    assert number == 0 or names["output"].shape == names["x"].shape
+
+
 def test_every_command_in_the_readme_parses():
     blocks = "".join(re.findall(r"^```\w*\n(.*?)^```", README, re.DOTALL | re.MULTILINE))
     commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", blocks, re.MULTILINE)

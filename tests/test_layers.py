@@ -16,11 +16,13 @@ LAYERS = [
     ["evaluation", "engine"],
     ["runs", "suites"],
     ["experiment", "figures", "complexity_figures"],
+    ["nn"],
     ["model"],
     ["encodings"],
     ["tasks"],
     ["levels", "explain"],
     ["counts", "tables", "complexity", "laws"],
+    ["text"],
     ["digits", "coordinates", "config", "rng"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}

@@ -6,7 +6,7 @@ import pytest
 from digitwise import complexity
 from digitwise import digits as dg
 from digitwise.suites import SUITES, problem_complexity
-from digitwise.tasks import Addition, Multiplication
+from digitwise.tasks import Addition, Multiplication, TextAddition
 
 TASK = Addition(12)
 
@@ -19,7 +19,7 @@ def problems(suite: str, lengths: list[int], count: int = 50, task=TASK, seed: i
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_draws_are_a_function_of_the_seed(suite):
-    for stratum in SUITES[suite].strata(TASK, [5]):
+    for stratum in SUITES[suite].strata(TextAddition(12), [5]):  # every suite of sums has problems with text too
         one, two = (SUITES[suite].draw(stratum, 20, seed=3) for _ in range(2))
         assert all((a == b).all() for a, b in zip(one, two, strict=True))
 
@@ -79,7 +79,9 @@ def test_complexity_suites_refuse_products_and_long_numbers():
             SUITES[suite].strata(Multiplication(1, 5), [3])
     for suite in SUITES.values():
         with pytest.raises(ValueError, match="canvas of at least 13"):
-            suite.strata(TASK, [13])
+            suite.strata(TextAddition(12), [13])
+    with pytest.raises(ValueError, match="needs a text-addition"):
+        SUITES["text"].strata(TASK, [5])
 
 
 def test_complexity_of_a_problem():

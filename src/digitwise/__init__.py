@@ -10,9 +10,12 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS"
-    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries DISTRIBUTIONS",
-    "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS",
-    "digitwise.coordinates": "Coordinates",
+    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries DISTRIBUTIONS"
+    " TextAddition TextMultiplication",
+    "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
+    " ByPlace UniformByPlace HeadGroups",
+    "digitwise.coordinates": "Coordinates Extent",
+    "digitwise.text": "find_numbers answered_at_last pad_numbers",
     "digitwise.model": "Architecture Encoder",
     "digitwise.experiment": "Experiment Training Testing",
     "digitwise.runs": "Run find_runs",

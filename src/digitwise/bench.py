@@ -10,7 +10,7 @@ import torch
 
 from digitwise.encodings import Absolute, Relative
 from digitwise.engine import Engine
-from digitwise.experiment import Experiment
+from digitwise.experiment import Experiment, Locator
 from digitwise.recipes import PAPER
 from digitwise.rng import generator
 from digitwise.tasks import Addition, Distribution, ExactLength, Multiplication, Task, UniformValues
@@ -93,11 +93,12 @@ def step(batch: int = 64, canvas: int = 50, rounds: int = 4) -> dict[str, Any]:
 def _one_step(experiment: Experiment) -> Callable[[], Any]:
     model = experiment.build()
     engine = Engine(model, torch.optim.AdamW(model.parameters(), lr=1e-4))
-    coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
-    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in Source(experiment).batch(0))
+    batch = Source(experiment).batch(0)
+    locate = Locator(experiment.task, engine.device)
+    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch)
 
     def loss() -> torch.Tensor:
-        logits = engine.model(tokens, coordinates)
+        logits = engine.model(tokens, locate(batch.tokens))
         return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
 
     return lambda: engine.step([loss], 1e-4, 1.0)

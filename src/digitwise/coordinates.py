@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 class Coordinates(NamedTuple):
     """Four integers for each token, as arrays `[n]` shared by a batch or `[batch, n]` (numpy or torch alike).
 
-    position: index in the sequence
+    position: index in the sequence, -1 for a token that only fills its row up to the longest one of the batch
     operand:  which number the token belongs to, -1 for none
     place:    significance of the digit, 0 = ones, -1 for none; pads of a number have its operand and place too
     slot:     place of the answer symbol that is read here, -1 for none

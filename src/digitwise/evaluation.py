@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from digitwise import digits as dg
 from digitwise.counts import Count
-from digitwise.experiment import Experiment
+from digitwise.experiment import Experiment, Locator
 from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
@@ -26,14 +26,14 @@ Progress = Callable[[int, int], None]
 def answer(model: Encoder, task: Task, tokens: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """What the model reads out, `[count, slots]`, in batches sized by memory; training mode is left as it was."""
     device = next(model.parameters()).device
-    coordinates = task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=device))
-    size = batch_size(model, task.num_tokens)
+    locate = Locator(task, device)
+    size = batch_size(model, tokens.shape[1])
     was_training = model.training
     model.eval()
     with torch.inference_mode():
         parts = [
-            model(torch.as_tensor(tokens[start : start + size], device=device), coordinates).argmax(-1).cpu()
-            for start in range(0, len(tokens), size)
+            model(torch.as_tensor(part, device=device), locate(part)).argmax(-1).cpu()
+            for part in (tokens[start : start + size] for start in range(0, len(tokens), size))
         ]
     model.train(was_training)
     return torch.cat(parts).numpy().astype(np.uint8) if parts else np.zeros((0, task.num_slots), np.uint8)
@@ -118,7 +118,7 @@ def evaluate(
                 and (count.seed, count.checkpoint) == (seed, checkpoint)
             ]
             if not any(count.group == "" and count.tried == len(operands[0]) for count in cells):
-                right = correct_symbols(model_at(checkpoint), experiment.task, operands)
+                right = correct_symbols(model_at(checkpoint), stratum.task or experiment.task, operands)
                 cells = [
                     Count(*key, group, seed, checkpoint, tried=len(hits), correct=int(hits.sum()))
                     for group, hits in {"": np.asarray(right.all(1)), **chosen.tally(stratum, operands, right)}.items()

@@ -15,6 +15,7 @@ from digitwise.counts import Count
 from digitwise.rng import generator
 from digitwise.suites import Stratum, Suite, check_problems, find, problem_complexity
 from digitwise.tasks import Task
+from digitwise.tasks.text import InText
 
 FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": str, "complexity": int,
           "suite": str, "version": int, "task": str, "seed": int}  # fmt: skip
@@ -31,13 +32,15 @@ def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: i
 
 def _rows(chosen: Suite, strata: list[Stratum], task: Task, count: int, seed: int) -> Iterator[dict[str, Any]]:
     name = type(task).__name__.lower()
-    # Everything that decides what is drawn is in the id: the multiplier's digits and the canvas too.
-    what = f"{name}{getattr(task, 'multiplier', '')}-canvas{task.canvas}-{chosen.name}-v{chosen.version}"
+    # Everything that decides what is drawn is in the id: the multiplier's digits, the canvas and the kind of text too.
+    words = ("-sentences" if task.sentences else f"-words{task.least}-{task.most}") if isinstance(task, InText) else ""
+    what = f"{name}{getattr(task, 'multiplier', '')}-canvas{task.canvas}{words}-{chosen.name}-v{chosen.version}"
     for stratum in strata:
         operands = chosen.draw(stratum, count, seed)
         answers, hardness = dg.render(task.solve(operands)), problem_complexity(task, operands)
+        written = (stratum.task or task).render(operands)
         kind = f"-{stratum.name.replace(' ', '-')}" if stratum.name else ""
-        for index, (problem, answer, level) in enumerate(zip(task.render(operands), answers, hardness, strict=True)):
+        for index, (problem, answer, level) in enumerate(zip(written, answers, hardness, strict=True)):
             yield {
                 "id": f"{what}-{stratum.length}{kind}-s{seed}-{index}",
                 "problem": problem, "answer": str(answer), "length": stratum.length, "stratum": stratum.name,
@@ -128,16 +131,20 @@ def _verdict(row: dict[str, Any], response: Any, times: int) -> str:
     text = str(response).strip()
     if isinstance(response, bool) or not (text.isascii() and text.isdigit()) or (len(text) > 1 and text[0] == "0"):
         return "malformed"
-    return "right" if text == solve(str(row["problem"])) else "wrong"
+    return "right" if text == solve(str(row["problem"]), str(row.get("task", ""))) else "wrong"
 
 
-def solve(problem: str) -> str:
-    """The exact answer of `a + b` or `a * b`, of any length."""
-    parts = problem.split()
-    if len(parts) != 3 or parts[1] not in "+*":
+def solve(problem: str, task: str = "") -> str:
+    """The exact answer of `a + b` or `a * b`, of any length; or of a text with two numbers, for a task with text."""
+    words = problem.split()
+    numbers = [word for word in words if word.isascii() and word.isdigit()]
+    operators = [word for word in words if word in ("+", "*")]
+    if task.startswith("text") and not operators:
+        operators = ["+" if task == "textaddition" else "*"]
+    if len(numbers) != 2 or len(operators) != 1 or not (len(words) == 3 or task.startswith("text")):
         raise ValueError(f"'{problem[:40]}' is no problem of the form a + b or a * b")
-    first, second = dg.parse([parts[0]]), dg.parse([parts[2]])
-    return str(dg.render((dg.add if parts[1] == "+" else dg.multiply)(first, second))[0])
+    first, second = (dg.parse([number]) for number in numbers)
+    return str(dg.render((dg.add if operators == ["+"] else dg.multiply)(first, second))[0])
 
 
 def _parquet() -> tuple[Any, Any]:

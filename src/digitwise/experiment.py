@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from digitwise.coordinates import extent
+from digitwise.coordinates import Coordinates, extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.model import Architecture, Encoder
 from digitwise.rng import generator
 from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Distribution, Task, UniformLengths
 from digitwise.tasks.distributions import longest
-from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, NUM_SYMBOLS
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, Tokens
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,25 @@ class Experiment:
 
     def build(self) -> Encoder:
         """The model, with weights drawn from torch's current random state."""
-        coordinates = self.task.coordinates()
-        return Encoder(self.architecture, self.encoding, extent(coordinates), NUM_SYMBOLS, NUM_ANSWER_SYMBOLS)
+        reach = extent(self.task.coordinates())
+        return Encoder(self.architecture, self.encoding, reach, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
+
+
+class Locator:
+    """Coordinates of a task's tokens as tensors. Where all problems share them they are one object, worked out once, so
+    that the encoder can keep what it has prepared."""
+
+    def __init__(self, task: Task, device: torch.device):
+        self.task, self.device = task, device
+        self.shared: Coordinates | None = None
+
+    def __call__(self, tokens: Tokens) -> Coordinates:
+        if self.shared is not None:
+            return self.shared
+        found = self.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy(), device=self.device))
+        if found.position.ndim == 1:
+            self.shared = found
+        return found
 
 
 #: Names that stand for whole objects on the command line.

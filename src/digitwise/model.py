@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
+from digitwise.encodings.standard import total
 
 #: From scaled queries to what the encoding adds to the scores of one layer, if anything.
 Positional = Callable[[Tensor], Tensor | None]
@@ -56,23 +58,25 @@ class Architecture:
 class Attention(nn.Module):
     """Eq. pairwise: softmax over j of q_i (k_j + p_ij) / sqrt(D); the encoding supplies the second product."""
 
-    def __init__(self, architecture: Architecture):
+    def __init__(self, width: int, heads: int, dropout: float = 0.0):
         super().__init__()
-        width, self.heads = architecture.width, architecture.heads
+        self.heads = heads
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
-        self.dropout = nn.Dropout(architecture.dropout)
+        self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x_BNW: Tensor, positional: Positional) -> Tensor:
-        q_BHND, k_BHND, v_BHND = (
-            part(x_BNW).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)
-        )
+    def forward(
+        self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
+    ) -> tuple[Tensor, Tensor]:
+        """The output `[B, N, W]`, and the weights `[B, H, N, N]`."""
+        parts = ((self.query, query_BNW), (self.key, key_BNW), (self.value, value_BNW))
+        q_BHND, k_BHND, v_BHND = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part, x in parts)
         q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
         scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
         added_BHNN = positional(q_BHND)
         if added_BHNN is not None:
             scores_BHNN = scores_BHNN + added_BHNN
         attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
-        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2))
+        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2)), attention_BHNN
 
 
 class Layer(nn.Module):
@@ -82,7 +86,7 @@ class Layer(nn.Module):
         super().__init__()
         width = architecture.width
         inner = architecture.feedforward or 4 * width
-        self.attention = Attention(architecture)
+        self.attention = Attention(width, architecture.heads, architecture.dropout)
         self.feedforward = nn.Sequential(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width, eps=eps) for _ in range(2))
         self.dropout = nn.Dropout(architecture.dropout)
@@ -90,10 +94,12 @@ class Layer(nn.Module):
 
     def forward(self, x_BNW: Tensor, positional: Positional) -> Tensor:
         first, second = self.norms
+        y_BNW = first(x_BNW) if self.pre else x_BNW
+        attended_BNW, _ = self.attention(y_BNW, y_BNW, y_BNW, positional)
         if self.pre:
-            x_BNW = x_BNW + self.dropout(self.attention(first(x_BNW), positional))
+            x_BNW = x_BNW + self.dropout(attended_BNW)
             return x_BNW + self.dropout(self.feedforward(second(x_BNW)))
-        x_BNW = first(x_BNW + self.dropout(self.attention(x_BNW, positional)))
+        x_BNW = first(x_BNW + self.dropout(attended_BNW))
         return second(x_BNW + self.dropout(self.feedforward(x_BNW)))
 
 
@@ -114,24 +120,30 @@ class Encoder(nn.Module):
         self.readout = nn.Linear(architecture.width, answers)
         self.apply(_initialise)
         self.vectors = encoding.build(architecture.shape, extent)
-        self._prepared: tuple[Coordinates, Any] | None = None
+        self._prepared: tuple[Coordinates, tuple[Any, Tensor | None]] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         hidden_BNW = self.hidden(tokens_BN, coordinates, rounds)
-        return self.readout(hidden_BNW[:, slot_positions(coordinates)])
+        positions = slot_positions(coordinates)
+        if positions.ndim == 1:
+            return self.readout(hidden_BNW[:, positions])
+        return self.readout(torch.take_along_dim(hidden_BNW, positions[..., None], 1))
 
     def hidden(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         """The last hidden states, `[B, N, W]`."""
-        prepared = self._prepare(coordinates)
+        prepared, fillers = self._prepare(coordinates)
         x_BNW = self.embedding(tokens_BN.long())
         positions_NW = self.vectors.embed(prepared)
         if positions_NW is not None:
             x_BNW = x_BNW + positions_NW
         x_BNW = self.dropout(self.embedding_norm(x_BNW))
 
+        def positional(index: int, q_BHND: Tensor) -> Tensor | None:
+            return total([self.vectors.scores(index, q_BHND, prepared), fillers])
+
         def apply(indices: range, state_BNW: Tensor) -> Tensor:
             for index in indices:
-                state_BNW = self.layers[index](state_BNW, partial(self.vectors.scores, index, prepared=prepared))
+                state_BNW = self.layers[index](state_BNW, partial(positional, index))
             return state_BNW
 
         once = self.architecture.layers
@@ -141,17 +153,28 @@ class Encoder(nn.Module):
                 state_BNW = apply(range(once, len(self.layers)), self.state_norm(state_BNW) + x_BNW)
         return self.state_norm(state_BNW)
 
-    def _prepare(self, coordinates: Coordinates) -> Any:
+    def _prepare(self, coordinates: Coordinates) -> tuple[Any, Tensor | None]:
         """Class maps are worked out once for coordinates that are used again and again."""
         if self._prepared is None or self._prepared[0] is not coordinates:
-            self._prepared = (coordinates, self.vectors.prepare(coordinates))
+            self._prepared = (coordinates, (self.vectors.prepare(coordinates), unseen(coordinates)))
         return self._prepared[1]
 
 
+def unseen(coordinates: Coordinates) -> Tensor | None:
+    """What is added to the scores so that nobody looks at fillers, `[B, 1, 1, N]`: an answer must not depend on the
+    length of the other rows of its batch. All that is text or number stays visible to all."""
+    filler = coordinates.position < 0
+    if not filler.any():
+        return None
+    return torch.zeros(filler.shape, device=filler.device).masked_fill(filler, -torch.inf)[..., None, None, :]
+
+
 def slot_positions(coordinates: Coordinates) -> Tensor:
-    """Index of the token at which each answer symbol is read, slot 0 first."""
-    order = coordinates.slot.argsort()
-    return order[coordinates.slot[order] >= 0]
+    """Index of the token at which each answer symbol is read, slot 0 first: `[S]`, or `[B, S]` where rows differ."""
+    slots = int(coordinates.slot.max()) + 1
+    if ((coordinates.slot >= 0).sum(-1) != slots).any():
+        raise ValueError("the rows of a batch need equally many answer slots")
+    return coordinates.slot.argsort(-1)[..., coordinates.slot.shape[-1] - slots :]
 
 
 def _initialise(module: nn.Module) -> None:

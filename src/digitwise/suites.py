@@ -1,7 +1,7 @@
 """Named, versioned sets of test problems. A version changes when its problems do; results of two versions never mix."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from digitwise.rng import generator
 from digitwise.tasks import Addition, Distribution, ExactLength, NoCarry, Operands, Shifted, Task, UniformValues
 from digitwise.tasks.conditional import Cascade, ConsecutiveCarries, NinesRun
 from digitwise.tasks.distributions import fits
+from digitwise.tasks.text import InText
 
 Right = NDArray[np.bool_]
 
@@ -28,6 +29,8 @@ class Stratum:
     draw: Callable[[np.random.Generator, int], Operands]
     places: int = 0
     """Places that an answer can have."""
+    task: Task | None = None
+    """Writes the problems, if not the run's own task does."""
 
 
 def whole_answers(stratum: Stratum, operands: Operands, right: Right) -> dict[str, Right]:
@@ -131,6 +134,23 @@ def _chains(length: int) -> dict[str, Distribution]:
     }
 
 
+def text(task: Task, lengths: Sequence[int]) -> list[Stratum]:
+    """Operands of exactly L digits among 0, 20 and 40 words at each of the three sides, and in English sentences."""
+    if not isinstance(task, InText):
+        raise ValueError(
+            "the text suite is about numbers in a text: it needs a text-addition or text-multiplication task"
+        )
+    others: dict[str, Any] = {
+        f"words {number}": replace(task, least=number, most=number, sentences=False) for number in (0, 20, 40)
+    }
+    others["sentences"] = replace(task, sentences=True)
+    return [
+        replace(drawn(other, length, name, ExactLength(length)), task=other)
+        for length in lengths
+        for name, other in others.items()
+    ]
+
+
 def edges(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """What random problems miss: zeros, ones, equal operands, all nines, very unequal lengths, the full canvas."""
     out = []
@@ -219,6 +239,7 @@ SUITES = {
         Suite("places", 1, uniform, by_place),
         Suite("strata", 1, strata, by_chains),
         Suite("nocarry", 1, nocarry),
+        Suite("text", 1, text),
     ]
 }
 

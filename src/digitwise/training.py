@@ -15,11 +15,12 @@ from torch import Tensor
 
 from digitwise.engine import Engine, seeded
 from digitwise.evaluation import validate
-from digitwise.experiment import Experiment, Training
+from digitwise.experiment import Experiment, Locator, Training
 from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
 from digitwise.tasks import Batch
+from digitwise.tasks.symbols import Tokens
 
 LOG_EVERY = 10
 
@@ -93,7 +94,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
         start = 0
     run.forget_after(start)
     engine = Engine(model, optimizer, training.precision)
-    coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
+    locate = Locator(experiment.task, engine.device)
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
@@ -102,9 +103,10 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
-    def loss_of(tokens: Tensor, targets: Tensor) -> Tensor:
-        logits = engine.model(tokens, coordinates)
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
+    def loss_of(tokens: Tokens, targets: Tokens) -> Tensor:
+        logits = engine.model(torch.as_tensor(tokens, device=engine.device), locate(tokens))
+        wanted = torch.as_tensor(targets, device=engine.device).long()
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten())
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
@@ -116,11 +118,10 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     engine.model.train()
     with stop_requests() as stopping:
         for step in range(start, training.steps):
-            tokens, targets = (torch.as_tensor(part, device=engine.device) for part in source.batch(step))
-            mine = zip(tokens.chunk(parts), targets.chunk(parts), strict=True)
+            pieces = zip(*(np.split(array, parts) for array in source.batch(step)), strict=True)
             losses = [
                 partial(loss_of, tokens, targets)
-                for index, (tokens, targets) in enumerate(mine)
+                for index, (tokens, targets) in enumerate(pieces)
                 if index % engine.processes == engine.rank
             ]
             with seeded(experiment.seed, "dropout", step, engine.rank):

@@ -85,14 +85,23 @@ def data(options: argparse.Namespace) -> None:
     from digitwise import exchange
     from digitwise.config import did_you_mean
     from digitwise.tasks import TASKS, Multiplication
+    from digitwise.tasks.text import InText
 
     lengths = parse_numbers(options.lengths, "--lengths")
     if options.task not in TASKS:
         raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, TASKS)}")
-    extra = {"multiplier": options.multiplier} if TASKS[options.task] is Multiplication else {}
+    kind = TASKS[options.task]
+    if options.sentences and not issubclass(kind, InText):
+        raise ValueError("--sentences are for the tasks text-addition and text-multiplication")
+    extra = {"multiplier": options.multiplier} if issubclass(kind, Multiplication) else {}
+    extra |= {"sentences": options.sentences} if issubclass(kind, InText) else {}
     canvas = options.canvas if options.canvas is not None else max(lengths)
-    task: Any = TASKS[options.task](canvas=canvas, **extra)
+    task: Any = kind(canvas=canvas, **extra)
     rows = exchange.problems(options.suite, task, lengths, options.problems, options.seed)
+    if options.out is None:
+        listed = list(rows)
+        show(options, listed, [{name: row[name] for name in ("problem", "answer")} for row in listed])
+        return
     number = exchange.write(rows, options.out)
     note = f"{number} problems: add a field 'response' to each row, then digitwise score {options.out}"
     show(options, {"file": str(options.out), "problems": number}, None, note)

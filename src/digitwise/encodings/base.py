@@ -30,11 +30,12 @@ class Vectors(nn.Module):
     """The learned half."""
 
     def prepare(self, coordinates: Coordinates) -> Any:
-        """What the other hooks need of the coordinates (tensors `[N]`), worked out and checked once for all layers."""
+        """What the other hooks need of the coordinates (tensors `[N]`, or `[B, N]` where rows differ), worked out and
+        checked once for all layers."""
         return None
 
     def embed(self, prepared: Any) -> Tensor | None:
-        """Added once to the token embeddings: `[N, W]`."""
+        """Added once to the token embeddings: `[N, W]` or `[B, N, W]`."""
         return None
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: Any) -> Tensor | None:
@@ -66,7 +67,7 @@ class Pairwise(Encoding):
         raise NotImplementedError
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
-        """The class of each pair (query i, key j), from 0 to num_classes - 1: `[N, N]`."""
+        """The class of each pair (query i, key j) of one sequence, from 0 to num_classes - 1: `[N] -> [N, N]`."""
         raise NotImplementedError
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
@@ -83,18 +84,22 @@ class PairwiseVectors(Vectors):
         self.tables = nn.ParameterList(statement.deviation * torch.randn(size) for _ in range(shape.layers))
 
     def prepare(self, coordinates: Coordinates) -> Tensor:
-        classes = self.statement.classes(coordinates, self.extent)
+        if coordinates.position.ndim == 1:
+            classes = self.statement.classes(coordinates, self.extent)
+        else:
+            rows = (Coordinates(*row) for row in zip(*coordinates, strict=True))
+            classes = torch.stack([self.statement.classes(row, self.extent) for row in rows])
         return within(classes, len(self.tables[0]), "a pair of positions")
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: Tensor) -> Tensor:
+        if prepared.ndim == 3:  # classes differ from row to row: the product with the whole table, then each pair's own
+            return torch.take_along_dim(q_BHND @ self.tables[layer].T, prepared[:, None], -1)
         p_NND = nn.functional.embedding(prepared, self.tables[layer])  # p[i, j] = table[classes(i, j)]
         return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
 
 
-def within(index: Tensor, size: int, what: str) -> Tensor:
+def within(index: Tensor, size: int, what: str, remedy: str = "a larger canvas") -> Tensor:
     """Refuse indices beyond a table, where torch would name neither the encoding nor the remedy."""
     if index.numel() and not 0 <= int(index.min()) <= int(index.max()) < size:
-        raise ValueError(
-            f"{what} is beyond the {size} vectors that this encoding was built with: it needs a larger canvas"
-        )
+        raise ValueError(f"{what} is beyond the {size} vectors that this encoding was built with: it needs {remedy}")
     return index

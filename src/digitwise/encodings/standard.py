@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors, within
-from digitwise.encodings.symmetry import Permutation, SameForEveryQuery, Symmetry, Translation
+from digitwise.encodings.symmetry import (
+    ByOperandAndPlace,
+    NumbersOnly,
+    Permutation,
+    SameForEveryQuery,
+    Symmetry,
+    Translation,
+)
 
 
 @dataclass(frozen=True)
@@ -17,27 +24,42 @@ class Nothing(Encoding):
     """No positions at all: the encoder sees a bag of symbols."""
 
     any_length = True
-    symmetries = (Permutation(),)
+    symmetries = (Permutation(), ByOperandAndPlace(), NumbersOnly())
 
 
 @dataclass(frozen=True)
 class Absolute(Encoding):
     """A learned vector for each position, added to the embedding: z_i = E x_i + p_i. Claims no symmetry."""
 
+    room: int = 0
+    """Positions beyond the longest problem. In training each problem starts at a random one of the first `room` + 1, so
+    that the later vectors are learned too, and longer texts find positions that mean something."""
+    text_only: bool = False
+    """Digits and pads of numbers get none: their places are the business of another encoding."""
+
     def build(self, shape: Shape, extent: Extent) -> Vectors:
-        return AbsoluteVectors(shape, extent)
+        return AbsoluteVectors(self, shape, extent)
 
 
 class AbsoluteVectors(Vectors):
-    def __init__(self, shape: Shape, extent: Extent):
+    def __init__(self, statement: Absolute, shape: Shape, extent: Extent):
         super().__init__()
-        self.table = nn.Parameter(nn.init.normal_(torch.empty(extent.positions, shape.width), std=0.02))
+        self.statement = statement
+        size = (extent.positions + statement.room, shape.width)
+        self.table = nn.Parameter(nn.init.normal_(torch.empty(size), std=0.02))
 
-    def prepare(self, coordinates: Coordinates) -> Tensor:
-        return within(coordinates.position, len(self.table), "a position")
+    def prepare(self, coordinates: Coordinates) -> tuple[Tensor, Tensor | None]:
+        position = coordinates.position.clamp(min=0)  # nobody looks at fillers
+        within(position, len(self.table), "a position", "a larger canvas, or Absolute with more room")
+        return position, coordinates.operand[..., None] < 0 if self.statement.text_only else None
 
-    def embed(self, prepared: Tensor) -> Tensor:
-        return self.table[prepared]
+    def embed(self, prepared: tuple[Tensor, Tensor | None]) -> Tensor:
+        position, text = prepared
+        if self.training and self.statement.room:
+            start = torch.randint(self.statement.room + 1, (*position.shape[:-1], 1), device=position.device)
+            position = position + start
+        vectors = self.table[position]
+        return vectors if text is None else vectors * text
 
 
 @dataclass(frozen=True)
@@ -114,12 +136,13 @@ class SumVectors(Vectors):
         return [part.prepare(coordinates) for part in self.parts]
 
     def embed(self, prepared: list[Any]) -> Tensor | None:
-        return _total([part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True)])
+        return total([part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True)])
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: list[Any]) -> Tensor | None:
-        return _total([part.scores(layer, q_BHND, mine) for part, mine in zip(self.parts, prepared, strict=True)])
+        return total([part.scores(layer, q_BHND, mine) for part, mine in zip(self.parts, prepared, strict=True)])
 
 
-def _total(terms: list[Tensor | None]) -> Tensor | None:
+def total(terms: Iterable[Tensor | None]) -> Tensor | None:
+    """The sum of what is there."""
     present = [term for term in terms if term is not None]
     return sum(present[1:], start=present[0]) if present else None

@@ -28,15 +28,36 @@ class Permutation(Symmetry):
     """Reordering the tokens reorders the result: nothing that is added depends on where a token stands."""
 
     def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
-        order = torch.randperm(len(coordinates.position), generator=torch.Generator().manual_seed(0))
-
-        def reordered(added: list[Tensor]) -> list[Tensor]:
-            embedded, *scores = added
-            return [embedded[order], *(score[:, :, order][..., order] for score in scores)]
-
-        q = random_queries(shape, len(order))
+        order = _any_order(coordinates)
+        q = random_queries(shape, coordinates)
+        embedded, *scores = what_is_added(vectors, shape, q, coordinates)
         return _gap(what_is_added(vectors, shape, q[:, :, order], coordinates),
-                    reordered(what_is_added(vectors, shape, q, coordinates)))  # fmt: skip
+                    [embedded[..., order, :], *(_reordered(score, order) for score in scores)])  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ByOperandAndPlace(Symmetry):
+    """A token's number and place alone decide what its pairs get: move the tokens about, each with its number and
+    place, and the scores move with them. So a number may stand anywhere in a text."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        order = _any_order(coordinates)
+        q = random_queries(shape, coordinates)
+        moved = coordinates.map(lambda array: array[..., order])._replace(position=coordinates.position)
+        _, *here = what_is_added(vectors, shape, q, coordinates)
+        _, *there = what_is_added(vectors, shape, q[:, :, order], moved)
+        return _gap(there, [_reordered(score, order) for score in here])
+
+
+@dataclass(frozen=True)
+class NumbersOnly(Symmetry):
+    """Pairs with a token that belongs to no number get nothing."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        _, *scores = what_is_added(vectors, shape, random_queries(shape, coordinates), coordinates)
+        text = (coordinates.operand < 0).expand(scores[0].shape[0], -1)
+        outside = text[:, None, :, None] | text[:, None, None, :]
+        return max(float((score * outside).abs().max()) for score in scores)
 
 
 @dataclass(frozen=True)
@@ -44,10 +65,11 @@ class Translation(Symmetry):
     """Moving all positions by the same amount changes nothing."""
 
     def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
-        window = coordinates.map(lambda array: array[: len(array) // 2])
-        q = random_queries(shape, len(window.position))
+        count = coordinates.position.shape[-1]
+        window = coordinates.map(lambda array: array[..., : count // 2])
+        q = random_queries(shape, window)
         here = what_is_added(vectors, shape, q, window)
-        moves = range(1, len(coordinates.position) - len(window.position) + 1)
+        moves = range(1, count - count // 2 + 1)
         return max(
             _gap(here, what_is_added(vectors, shape, q, window._replace(position=window.position + move)))
             for move in moves
@@ -56,32 +78,48 @@ class Translation(Symmetry):
 
 @dataclass(frozen=True)
 class SameForEveryQuery(Symmetry):
-    """A digit of `operand` adds the same vector to its key whichever token looks at it."""
+    """A digit of `operand` adds the same vector to its key whichever token looks at it, or whichever digit does."""
 
     operand: int = 0
+    numbers_only: bool = False
 
     def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
-        count = len(coordinates.position)
-        q = random_queries(shape, 1).expand(-1, -1, count, -1)  # the same query everywhere
+        q = random_queries(shape, coordinates)
+        q = q[:, :, :1].expand_as(q)  # the same query everywhere
         _, *scores = what_is_added(vectors, shape, q, coordinates)
-        seen = [score[..., coordinates.operand == self.operand] for score in scores]
-        return _gap(seen, [score[:, :, :1].expand_as(score) for score in seen])
+        largest = 0.0
+        for row, operand in enumerate(coordinates.operand.expand(len(q), -1)):
+            looking = operand >= 0 if self.numbers_only else torch.ones_like(operand, dtype=torch.bool)
+            seen = [score[row][:, looking][..., operand == self.operand] for score in scores]
+            largest = max(largest, _gap(seen, [score[:, :1].expand_as(score) for score in seen]))
+        return largest
 
 
-def random_queries(shape: "Shape", count: int) -> Tensor:
-    return torch.randn(2, shape.heads, count, shape.head_size, generator=torch.Generator().manual_seed(1))
+def random_queries(shape: "Shape", coordinates: Coordinates) -> Tensor:
+    """For each row of the coordinates; two rows for coordinates that all rows share."""
+    *batch, count = coordinates.position.shape
+    size = (*(batch or [2]), shape.heads, count, shape.head_size)
+    return torch.randn(size, generator=torch.Generator().manual_seed(1))
 
 
 def what_is_added(vectors: "Vectors", shape: "Shape", q_BHND: Tensor, coordinates: Coordinates) -> list[Tensor]:
     """The embedding term and each layer's score term, zeros where there is none."""
-    count = len(coordinates.position)
+    count = coordinates.position.shape[-1]
     prepared = vectors.prepare(coordinates)
     embedded = vectors.embed(prepared)
-    added = [torch.zeros(count, shape.width) if embedded is None else embedded]
+    added = [torch.zeros(*coordinates.position.shape, shape.width) if embedded is None else embedded]
     for layer in range(shape.layers):
         scores = vectors.scores(layer, q_BHND, prepared)
         added.append(torch.zeros(*q_BHND.shape[:2], count, count) if scores is None else scores)
     return added
+
+
+def _any_order(coordinates: Coordinates) -> Tensor:
+    return torch.randperm(coordinates.position.shape[-1], generator=torch.Generator().manual_seed(0))
+
+
+def _reordered(score: Tensor, order: Tensor) -> Tensor:
+    return score[:, :, order][..., order]
 
 
 def _gap(left: list[Tensor], right: list[Tensor]) -> float:

@@ -103,6 +103,11 @@ def above(better: Count, worse: Count, by: float = 0.0) -> str:
     return HOLDS if low > by else FAILS if high <= by else INCONCLUSIVE
 
 
+def within(count: Count, reference: Count, points: float) -> str:
+    """Is an accuracy at most so far below the reference?"""
+    return {HOLDS: FAILS, FAILS: HOLDS}.get(above(reference, count, points), INCONCLUSIVE)
+
+
 def all_of(*verdicts: str) -> str:
     """Holds if all hold, fails if one fails."""
     return FAILS if FAILS in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else HOLDS

@@ -1,5 +1,6 @@
 """Tasks say what is computed and where each token stands. The seam: a class with the methods of `Task`, a line here."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +27,8 @@ from digitwise.tasks.distributions import (
     UniformLengths,
     UniformValues,
 )
+from digitwise.tasks.symbols import Tokens
+from digitwise.tasks.text import TextAddition, TextMultiplication
 
 
 class Task(Protocol):
@@ -38,7 +41,15 @@ class Task(Protocol):
     @property
     def num_slots(self) -> int: ...
 
-    def coordinates(self) -> Coordinates: ...
+    @property
+    def symbols(self) -> Sequence[str]:
+        """How each token is written."""
+        ...
+
+    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
+        """Of these tokens: `[count, n]` where they differ from row to row, `[n]` where all share them. Without tokens,
+        those of the longest problem."""
+        ...
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands: ...
 
@@ -50,7 +61,12 @@ class Task(Protocol):
 
 
 DISTRIBUTIONS = PLAIN | CONDITIONAL
-TASKS = {"addition": Addition, "multiplication": Multiplication}
+TASKS = {
+    "addition": Addition,
+    "multiplication": Multiplication,
+    "text-addition": TextAddition,
+    "text-multiplication": TextMultiplication,
+}
 
 __all__ = [
     "DISTRIBUTIONS",
@@ -70,6 +86,8 @@ __all__ = [
     "Shifted",
     "ShortMultipliers",
     "Task",
+    "TextAddition",
+    "TextMultiplication",
     "UniformComplexity",
     "UniformLengths",
     "UniformValues",

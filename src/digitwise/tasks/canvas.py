@@ -11,8 +11,9 @@ a k-digit multiplier it is k places wider, so k - 1 of the multiplier's own digi
 answer are supervised and counted like digits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from digitwise import digits as dg
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
 from digitwise.tasks.distributions import Distribution, ShortMultipliers
-from digitwise.tasks.symbols import PLUS, TIMES, Tokens, pad
+from digitwise.tasks.symbols import PLUS, SPELLING, TIMES, Tokens, pad
 
 Operands = tuple[Digits, ...]
 
@@ -61,6 +62,8 @@ class Addition:
 
     canvas: int = 20
 
+    symbols: ClassVar[Sequence[str]] = SPELLING
+
     def __post_init__(self) -> None:
         at_least_one(canvas=self.canvas)
 
@@ -72,7 +75,7 @@ class Addition:
     def num_slots(self) -> int:
         return self.canvas + 1
 
-    def coordinates(self) -> Coordinates:
+    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
         return locate(self.canvas, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:
@@ -103,6 +106,8 @@ class Multiplication:
     """May a multiplier of one digit be 0? The paper draws it from 1 to 9. If a tenth of all products is 0, a model that
     knows no more than that is right on a tenth at every length. `ShortMultipliers` has 0 in any case."""
 
+    symbols: ClassVar[Sequence[str]] = SPELLING
+
     def __post_init__(self) -> None:
         at_least_one(multiplier=self.multiplier, canvas=self.canvas)
 
@@ -114,7 +119,7 @@ class Multiplication:
     def num_slots(self) -> int:
         return self.multiplier + self.canvas
 
-    def coordinates(self) -> Coordinates:
+    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
         return locate(self.multiplier, self.canvas, self.num_slots)
 
     def draw(self, distribution: Distribution, rng: np.random.Generator, count: int) -> Operands:

@@ -1,0 +1,175 @@
+"""Encodings for numbers that stand anywhere in a text: by place, among numbers only, for some of the heads.
+
+The classes of pairs of digits do not depend on where the numbers stand. So the number tokens of every row are packed
+into cells, one for each operand and place, on which all rows share one class map; what is added to their scores is
+worked out there and put back. The cost grows with the places of the numbers, not with the square of the text.
+
+Shapes: as in `base`, and M cells (M = places of all operands together).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings.base import Encoding, Pairwise, PairwiseVectors, Shape, Vectors
+from digitwise.encodings.standard import Nothing, total
+from digitwise.encodings.symmetry import ByOperandAndPlace, NumbersOnly, SameForEveryQuery, Symmetry
+
+
+@dataclass(frozen=True)
+class ByPlace(Pairwise):
+    """Relative positions among digits: one vector for each difference of places, whatever stands between them.
+
+    Digits of equal places get the same vector, of the same number or of another one: that is how columns are added. Pairs
+    with a token that belongs to no number get nothing; nothing is masked.
+    """
+
+    @property
+    def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
+        return (ByOperandAndPlace(), NumbersOnly())
+
+    def num_classes(self, extent: Extent) -> int:
+        return 2 * max(extent.places, default=1) - 1
+
+    def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
+        """Of number tokens only."""
+        return coordinates.place[:, None] - coordinates.place[None, :] + max(extent.places, default=1) - 1
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        return NumberVectors(self, shape, extent)
+
+
+@dataclass(frozen=True)
+class UniformByPlace(ByPlace):
+    """Eq. upe in a text: all digits see one vector for a digit of `operand` (the multiplier); by place elsewhere."""
+
+    operand: int = 0
+
+    @property
+    def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
+        return (*super().symmetries, SameForEveryQuery(self.operand, numbers_only=True))
+
+    def num_classes(self, extent: Extent) -> int:
+        return super().num_classes(extent) + extent.places[self.operand]
+
+    def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
+        uniform = super().num_classes(extent) + coordinates.place
+        return torch.where(coordinates.operand == self.operand, uniform, super().classes(coordinates, extent))
+
+
+class Packed(NamedTuple):
+    """Where the digits of each row stand."""
+
+    token_BM: Tensor  # index of the token in each cell, anything where there is none
+    present_BM: Tensor
+
+
+class NumberVectors(PairwiseVectors):
+    """Packs the number tokens into cells, and puts what is added to their scores back to where they came from."""
+
+    classes: Tensor
+
+    def __init__(self, statement: Pairwise, shape: Shape, extent: Extent):
+        super().__init__(statement, shape, extent)
+        cells = [(number, place) for number, places in enumerate(extent.places) for place in range(places)]
+        operand, place = torch.tensor(cells, dtype=torch.long).reshape(-1, 2).T
+        none = torch.full_like(place, -1)
+        classes = statement.classes(Coordinates(none, operand, place, none), extent)
+        self.register_buffer("classes", classes, persistent=False)
+
+    def prepare(self, coordinates: Coordinates) -> Packed:  # type: ignore[override]
+        operand, place = (array.reshape(-1, array.shape[-1]) for array in (coordinates.operand, coordinates.place))
+        places = self.extent.places
+        _refuse(operand >= len(places), f"has more than the {len(places)} numbers that this encoding was built for")
+        widths = torch.tensor([*places, 1], device=operand.device)  # the last is for what belongs to no number
+        _refuse(place >= widths[operand], f"has a number of more places than the {places} of this encoding's numbers")
+        starts = torch.cat([widths.new_zeros(1), widths.cumsum(0)])[:-1]
+        cell = torch.where(operand < 0, starts[-1], starts[operand] + place)
+        index = torch.arange(cell.shape[-1], device=cell.device).expand_as(cell)
+        token = torch.full((len(cell), len(self.classes) + 1), -1, device=cell.device).scatter(1, cell, index)[:, :-1]
+        return Packed(token.clamp(min=0), token >= 0)
+
+    def scores(self, layer: int, q_BHND: Tensor, prepared: Packed) -> Tensor:  # type: ignore[override]
+        batch, heads, count, _ = q_BHND.shape
+        token_BM, present_BM = (part.expand(batch, -1) for part in prepared)
+        cells = token_BM.shape[1]
+        q_BHMD = torch.take_along_dim(q_BHND, token_BM[:, None, :, None], 2)
+        added_BHMM = super().scores(layer, q_BHMD, self.classes)
+        added_BHMM = added_BHMM * (present_BM[:, None, :, None] & present_BM[:, None, None, :])
+        # First the keys go back to their tokens, then the queries; cells without a token carry zeros.
+        keys, queries = token_BM[:, None, None, :], token_BM[:, None, :, None]
+        empty = added_BHMM.new_zeros
+        added_BHMN = empty(batch, heads, cells, count).scatter_add(3, keys.expand(-1, heads, cells, -1), added_BHMM)
+        return empty(batch, heads, count, count).scatter_add(2, queries.expand(-1, heads, -1, count), added_BHMN)
+
+
+@dataclass(frozen=True)
+class HeadGroups(Encoding):
+    """Groups of heads, each with an encoding of its own: `HeadGroups(((4, ByPlace()), (4, Nothing())))`.
+
+    The numbers are heads of a model that has as many, and shares of the heads of any other model.
+    """
+
+    groups: tuple[tuple[int, Encoding], ...] = ((1, ByPlace()), (1, Nothing()))
+
+    def __post_init__(self) -> None:
+        groups = tuple((heads, encoding) for heads, encoding in self.groups)  # lists would not compare equal
+        object.__setattr__(self, "groups", groups)
+        if not groups or any(heads < 1 for heads, _ in groups):
+            raise ValueError("groups of heads need at least one head each")
+
+    @property
+    def any_length(self) -> bool:  # type: ignore[override]
+        return all(encoding.any_length for _, encoding in self.groups)
+
+    @property
+    def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
+        """What all groups claim."""
+        (_, first), *others = self.groups
+        return tuple(claim for claim in first.symmetries if all(claim in other.symmetries for _, other in others))
+
+    def build(self, shape: Shape, extent: Extent) -> Vectors:
+        whole = sum(heads for heads, _ in self.groups)
+        if any(heads * shape.heads % whole for heads, _ in self.groups):
+            shares = ", ".join(str(heads) for heads, _ in self.groups)
+            raise ValueError(f"groups of {shares} heads do not divide the {shape.heads} heads of the model")
+        heads = [share * shape.heads // whole for share, _ in self.groups]
+        parts = [
+            encoding.build(shape._replace(heads=number), extent)
+            for number, (_, encoding) in zip(heads, self.groups, strict=True)
+        ]
+        return GroupVectors(heads, parts)
+
+
+class GroupVectors(Vectors):
+    def __init__(self, heads: Sequence[int], parts: Sequence[Vectors]):
+        super().__init__()
+        self.heads = list(heads)
+        self.parts: Any = nn.ModuleList(parts)
+
+    def prepare(self, coordinates: Coordinates) -> list[Any]:
+        return [part.prepare(coordinates) for part in self.parts]
+
+    def embed(self, prepared: list[Any]) -> Tensor | None:
+        return total(part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True))
+
+    def scores(self, layer: int, q_BHND: Tensor, prepared: list[Any]) -> Tensor | None:
+        queries = q_BHND.split(self.heads, dim=1)
+        added = [part.scores(layer, q, mine) for part, q, mine in zip(self.parts, queries, prepared, strict=True)]
+        if all(scores is None for scores in added):
+            return None
+        count = q_BHND.shape[2]
+        return torch.cat(
+            [q.new_zeros(*q.shape[:2], count, count) if a is None else a for q, a in zip(queries, added, strict=True)],
+            dim=1,
+        )
+
+
+def _refuse(wrong_BN: Tensor, why: str) -> None:
+    rows = wrong_BN.any(-1)
+    if rows.any():
+        raise ValueError(f"row {int(rows.nonzero()[0])} {why}")
