@@ -10,18 +10,19 @@ SOURCE = Path(__file__).parent.parent / "src" / "digitwise"
 #: From the top down; a module may import what stands below its own line, and its own line's other modules.
 LAYERS = [
     ["cli"],
-    ["bench", "reproduction", "paper", "prediction", "exchange", "conformance", "theory"],
+    ["bench", "reproduction", "paper", "prediction", "exchange", "conformance", "theory", "solver"],
     ["recipes"],
     ["training"],
     ["evaluation", "engine"],
     ["runs", "suites"],
     ["experiment", "figures", "complexity_figures"],
+    ["ripple"],
     ["model"],
     ["encodings"],
     ["tasks"],
     ["levels", "explain"],
     ["counts", "tables", "complexity", "laws"],
-    ["digits", "coordinates", "config", "rng"],
+    ["digits", "coordinates", "config", "rng", "edges"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}
 NEVER = [("tasks", "encodings"), ("encodings", "tasks"), ("tasks", "model"), ("suites", "model")]

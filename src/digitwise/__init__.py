@@ -10,14 +10,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS"
-    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries DISTRIBUTIONS",
-    "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS",
+    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries Practice Arithmetic Kind DISTRIBUTIONS",
+    "digitwise.encodings": "Nothing Absolute Relative Uniform Sum ByPlace Encoding Pairwise ENCODINGS",
     "digitwise.coordinates": "Coordinates",
     "digitwise.model": "Architecture Encoder",
     "digitwise.experiment": "Experiment Training Testing",
     "digitwise.runs": "Run find_runs",
     "digitwise.training": "train",
     "digitwise.evaluation": "evaluate answer load_model",
+    "digitwise.solver": "Solver Solution load",
     "digitwise.suites": "SUITES",
     "digitwise.counts": "Count merge wilson",
     "digitwise.recipes": "RECIPES arms",

@@ -8,19 +8,19 @@ from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.encodings import Encoding
 from digitwise.encodings.symmetry import random_queries, what_is_added
 from digitwise.model import Architecture, Encoder
-from digitwise.tasks import TASKS
+from digitwise.tasks import CANVAS_TASKS
 
 ARCHITECTURE = Architecture(layers=2, width=16, heads=2, feedforward=32)
 SYMBOLS, ANSWERS = 14, 11
 
 
 def coordinates_of(task: str, canvas: int) -> Coordinates:
-    return TASKS[task](canvas=canvas).coordinates().map(lambda array: torch.as_tensor(array.copy()))
+    return CANVAS_TASKS[task](canvas=canvas).coordinates().map(lambda array: torch.as_tensor(array.copy()))
 
 
 def check(encoding: Encoding) -> None:
     """Run every test on every task's coordinates."""
-    for task in TASKS:
+    for task in CANVAS_TASKS:
         coordinates = coordinates_of(task, canvas=6)
         for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
             test(encoding, coordinates)

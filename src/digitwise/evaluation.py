@@ -6,15 +6,17 @@ from functools import cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from digitwise import digits as dg
 from digitwise.counts import Count
 from digitwise.experiment import Experiment
 from digitwise.model import Encoder
+from digitwise.ripple import Ripple
 from digitwise.rng import generator
 from digitwise.runs import Run
 from digitwise.suites import check_problems, find
-from digitwise.tasks import ExactLength, Operands, Task
+from digitwise.tasks import ExactLength, Operands, Task, coordinates_of
 
 MEMORY = 2**30
 """Bytes that the activations of one batch may take."""
@@ -26,24 +28,30 @@ Progress = Callable[[int, int], None]
 def answer(model: Encoder, task: Task, tokens: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """What the model reads out, `[count, slots]`, in batches sized by memory; training mode is left as it was."""
     device = next(model.parameters()).device
-    coordinates = task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=device))
-    size = batch_size(model, task.num_tokens)
+    found = coordinates_of(task, tokens.shape[1])
+    coordinates = found.map(lambda array: torch.as_tensor(array.copy(), device=device))
+    size = batch_size(model, tokens.shape[1])
+
+    def read(part: NDArray[np.uint8]) -> Tensor:
+        given = torch.as_tensor(part, device=device)
+        if isinstance(model, Ripple):
+            return model.settle(given, coordinates).symbols_BS.cpu()
+        return model(given, coordinates).argmax(-1).cpu()
+
     was_training = model.training
     model.eval()
     with torch.inference_mode():
-        parts = [
-            model(torch.as_tensor(tokens[start : start + size], device=device), coordinates).argmax(-1).cpu()
-            for start in range(0, len(tokens), size)
-        ]
+        parts = [read(tokens[start : start + size]) for start in range(0, len(tokens), size)]
     model.train(was_training)
     return torch.cat(parts).numpy().astype(np.uint8) if parts else np.zeros((0, task.num_slots), np.uint8)
 
 
 def batch_size(model: Encoder, num_tokens: int) -> int:
-    """How many problems fit the memory at once: scores grow with the square of the tokens, everything else linearly."""
+    """How many problems fit the memory at once: the scores of all pairs grow with the square of the tokens."""
     architecture = model.architecture
     inner = architecture.feedforward or 4 * architecture.width
-    floats = 3 * architecture.heads * num_tokens**2 + num_tokens * (6 * architecture.width + 2 * inner)
+    scores = 0 if isinstance(model, Ripple) else 3 * architecture.heads * num_tokens**2
+    floats = scores + num_tokens * (6 * architecture.width + 2 * inner)
     return max(1, min(1024, MEMORY // (4 * floats)))
 
 

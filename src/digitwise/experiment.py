@@ -10,8 +10,9 @@ import torch
 from digitwise.coordinates import extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.model import Architecture, Encoder
+from digitwise.ripple import Ripple
 from digitwise.rng import generator
-from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Distribution, Task, UniformLengths
+from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Arithmetic, Distribution, Task, UniformLengths
 from digitwise.tasks.distributions import longest
 from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, NUM_SYMBOLS
 
@@ -36,6 +37,11 @@ class Training:
     """Parts that a batch is split into to save memory; the result is the same."""
     precision: str = "no"
     """`bf16` or `fp16` where the device has it."""
+    drawn_rounds: tuple[int, ...] = ()
+    """Least and most rounds of a model without a canvas, drawn anew for each step; the loss is taken at the last round
+    and at an earlier one. Empty: always the architecture's."""
+    rounds_before: int = 0
+    """In every other step 0 to this many rounds come first, without a gradient: what is right must also stay right."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
@@ -55,7 +61,11 @@ class Training:
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
         if self.precision not in ("no", "bf16", "fp16"):
             raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
-        for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
+        if self.drawn_rounds and not (
+            len(self.drawn_rounds) == 2 and 2 <= self.drawn_rounds[0] <= self.drawn_rounds[1]
+        ):
+            raise ValueError("drawn_rounds takes the least and the most rounds, from 2 up, for instance 6,14")
+        for name in ("rate", "warmup", "decay", "rounds_before", "clip", "pool", "save_seconds"):
             if not 0 <= getattr(self, name) < math.inf:  # nan is neither
                 raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
 
@@ -97,6 +107,10 @@ class Experiment:
             raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
+        if self.training.drawn_rounds and not isinstance(self.task, Arithmetic):
+            raise ValueError("drawn_rounds is for tasks without a canvas: leave it empty, or use --task arithmetic")
+        if self.training.pool and isinstance(self.task, Arithmetic):
+            raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
         self.data.width(self.task.canvas)  # refuses what does not fit the canvas
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
             if not 1 <= length <= self.task.canvas:
@@ -118,7 +132,8 @@ class Experiment:
     def build(self) -> Encoder:
         """The model, with weights drawn from torch's current random state."""
         coordinates = self.task.coordinates()
-        return Encoder(self.architecture, self.encoding, extent(coordinates), NUM_SYMBOLS, NUM_ANSWER_SYMBOLS)
+        kind: Any = Ripple if isinstance(self.task, Arithmetic) else Encoder
+        return kind(self.architecture, self.encoding, extent(coordinates), NUM_SYMBOLS, NUM_ANSWER_SYMBOLS)
 
 
 #: Names that stand for whole objects on the command line.

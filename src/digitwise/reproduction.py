@@ -65,8 +65,8 @@ def reproduce(
     everything = [run for group in runs.values() for run in group]
     checkpoints = "all" if recipe.curves == "checkpoints" else "last,best"
     for index, run in enumerate(everything):
-        for suite, lengths in recipe.tests:
-            evaluate(run, suite, lengths, checkpoints=checkpoints)
+        for test in recipe.tests:
+            evaluate(run, test.suite, test.lengths, test.problems, checkpoints=checkpoints)
         report(f"test {name}", index + 1, len(everything), run.folder.name)
     return {
         "recipe": name,
@@ -92,7 +92,7 @@ def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> lis
 def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, Any]]:
     """A row for each suite, length and stratum, with exact match and interval of each arm, added up over its seeds."""
     rows: dict[tuple, dict[str, Any]] = {}
-    for suite, _ in recipe.tests:
+    for suite in dict.fromkeys(test.suite for test in recipe.tests):
         for arm, group in runs.items():
             cells = merge(
                 results(group, checkpoint, suite), by=lambda count: (count.suite, count.length, count.stratum)

@@ -7,19 +7,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from digitwise.coordinates import Coordinates
 from digitwise.engine import Engine, seeded
 from digitwise.evaluation import validate
 from digitwise.experiment import Experiment, Training
 from digitwise.model import Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
-from digitwise.tasks import Batch
+from digitwise.tasks import Batch, coordinates_of
 
 LOG_EVERY = 10
 
@@ -71,6 +73,18 @@ def rate_at(step: int, training: Training) -> float:
     return training.rate * warm * fall
 
 
+def rounds_at(step: int, experiment: Experiment) -> dict[str, Any]:
+    """After which rounds of a step the loss is taken, and how many come before; nothing where none are drawn."""
+    training = experiment.training
+    if not training.drawn_rounds:
+        return {}
+    least, most = training.drawn_rounds
+    rng = generator(experiment.seed, "rounds", step)
+    last = int(rng.integers(least, most + 1))
+    before = int(rng.integers(0, training.rounds_before + 1)) * int(rng.integers(0, 2))
+    return {"rounds": (int(rng.integers(least - 1, last)), last), "before": before}
+
+
 def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
     """Train a run to its last step from wherever it stands. `progress` is told each step and its loss."""
     experiment, training = run.experiment, run.experiment.training
@@ -93,7 +107,12 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
         start = 0
     run.forget_after(start)
     engine = Engine(model, optimizer, training.precision)
-    coordinates = experiment.task.coordinates().map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
+
+    @lru_cache(maxsize=16)
+    def coordinates(num_tokens: int) -> Coordinates:
+        found = coordinates_of(experiment.task, num_tokens)
+        return found.map(lambda array: torch.as_tensor(array.copy(), device=engine.device))
+
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
@@ -102,9 +121,10 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
-    def loss_of(tokens: Tensor, targets: Tensor) -> Tensor:
-        logits = engine.model(tokens, coordinates)
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
+    def loss_of(tokens: Tensor, targets: Tensor, rounds: dict[str, Any]) -> Tensor:
+        logits = engine.model(tokens, coordinates(tokens.shape[1]), **rounds)
+        targets = targets.long().expand(logits.shape[:-1])  # the same after every number of rounds
+        return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
@@ -119,7 +139,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
             tokens, targets = (torch.as_tensor(part, device=engine.device) for part in source.batch(step))
             mine = zip(tokens.chunk(parts), targets.chunk(parts), strict=True)
             losses = [
-                partial(loss_of, tokens, targets)
+                partial(loss_of, tokens, targets, rounds_at(step, experiment))
                 for index, (tokens, targets) in enumerate(mine)
                 if index % engine.processes == engine.rank
             ]

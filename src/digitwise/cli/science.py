@@ -84,14 +84,14 @@ def predict(options: argparse.Namespace) -> None:
 def data(options: argparse.Namespace) -> None:
     from digitwise import exchange
     from digitwise.config import did_you_mean
-    from digitwise.tasks import TASKS, Multiplication
+    from digitwise.tasks import CANVAS_TASKS, Multiplication
 
     lengths = parse_numbers(options.lengths, "--lengths")
-    if options.task not in TASKS:
-        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, TASKS)}")
-    extra = {"multiplier": options.multiplier} if TASKS[options.task] is Multiplication else {}
+    if options.task not in CANVAS_TASKS:
+        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, CANVAS_TASKS)}")
+    extra = {"multiplier": options.multiplier} if CANVAS_TASKS[options.task] is Multiplication else {}
     canvas = options.canvas if options.canvas is not None else max(lengths)
-    task: Any = TASKS[options.task](canvas=canvas, **extra)
+    task: Any = CANVAS_TASKS[options.task](canvas=canvas, **extra)
     rows = exchange.problems(options.suite, task, lengths, options.problems, options.seed)
     number = exchange.write(rows, options.out)
     note = f"{number} problems: add a field 'response' to each row, then digitwise score {options.out}"

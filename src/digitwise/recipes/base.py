@@ -25,10 +25,11 @@ SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, a
 
 
 class Test(NamedTuple):
-    """A suite, and lengths other than the experiment's own."""
+    """A suite, and lengths and numbers of problems other than the experiment's own."""
 
     suite: str
     lengths: Sequence[int] | None = None
+    problems: int | None = None
 
 
 @dataclass(frozen=True)

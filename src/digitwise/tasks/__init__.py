@@ -6,6 +6,7 @@ import numpy as np
 
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
+from digitwise.tasks.arithmetic import Arithmetic, Kind
 from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
 from digitwise.tasks.conditional import (
     CONDITIONAL,
@@ -26,6 +27,7 @@ from digitwise.tasks.distributions import (
     UniformLengths,
     UniformValues,
 )
+from digitwise.tasks.practice import Practice
 
 
 class Task(Protocol):
@@ -49,28 +51,39 @@ class Task(Protocol):
     def render(self, operands: Operands) -> list[str]: ...
 
 
-DISTRIBUTIONS = PLAIN | CONDITIONAL
-TASKS = {"addition": Addition, "multiplication": Multiplication}
+def coordinates_of(task: Task, num_tokens: int) -> Coordinates:
+    """Where the tokens of a batch stand: without a canvas, batches have widths of their own."""
+    return task.coordinates(num_tokens) if isinstance(task, Arithmetic) else task.coordinates()
+
+
+DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
+CANVAS_TASKS = {"addition": Addition, "multiplication": Multiplication}
+TASKS = CANVAS_TASKS | {"arithmetic": Arithmetic}
 
 __all__ = [
+    "CANVAS_TASKS",
     "DISTRIBUTIONS",
     "TASKS",
     "Addition",
+    "Arithmetic",
     "Batch",
     "Cascade",
     "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
+    "Kind",
     "MixedComplexity",
     "Mixture",
     "Multiplication",
     "NinesRun",
     "NoCarry",
     "Operands",
+    "Practice",
     "Shifted",
     "ShortMultipliers",
     "Task",
     "UniformComplexity",
     "UniformLengths",
     "UniformValues",
+    "coordinates_of",
 ]

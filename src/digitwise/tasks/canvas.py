@@ -131,7 +131,9 @@ class Multiplication:
 
     def encode(self, operands: Operands) -> Batch:
         multiplier, multiplicand = operands
-        return encode(self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands))
+        return encode(
+            self, pad(multiplier, self.multiplier), TIMES, pad(multiplicand, self.canvas), self.solve(operands)
+        )
 
     def render(self, operands: Operands) -> list[str]:
         return [f"{a} * {b}" for a, b in zip(*map(dg.render, operands), strict=True)]
