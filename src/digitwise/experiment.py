@@ -40,8 +40,6 @@ class Training:
     drawn_rounds: tuple[int, ...] = ()
     """Least and most rounds of a model without a canvas, drawn anew for each step; the loss is taken at the last round
     and at an earlier one. Empty: always the architecture's."""
-    rounds_before: int = 0
-    """In every other step 0 to this many rounds come first, without a gradient: what is right must also stay right."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
@@ -65,7 +63,7 @@ class Training:
             len(self.drawn_rounds) == 2 and 2 <= self.drawn_rounds[0] <= self.drawn_rounds[1]
         ):
             raise ValueError("drawn_rounds takes the least and the most rounds, from 2 up, for instance 6,14")
-        for name in ("rate", "warmup", "decay", "rounds_before", "clip", "pool", "save_seconds"):
+        for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
             if not 0 <= getattr(self, name) < math.inf:  # nan is neither
                 raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 import torch
@@ -73,16 +72,14 @@ def rate_at(step: int, training: Training) -> float:
     return training.rate * warm * fall
 
 
-def rounds_at(step: int, experiment: Experiment) -> dict[str, Any]:
-    """After which rounds of a step the loss is taken, and how many come before; nothing where none are drawn."""
-    training = experiment.training
-    if not training.drawn_rounds:
-        return {}
-    least, most = training.drawn_rounds
+def rounds_at(step: int, experiment: Experiment) -> tuple[int, int] | None:
+    """After which rounds of a step the loss is taken: the last one, and an earlier one."""
+    if not experiment.training.drawn_rounds:
+        return None
+    least, most = experiment.training.drawn_rounds
     rng = generator(experiment.seed, "rounds", step)
     last = int(rng.integers(least, most + 1))
-    before = int(rng.integers(0, training.rounds_before + 1)) * int(rng.integers(0, 2))
-    return {"rounds": (int(rng.integers(least - 1, last)), last), "before": before}
+    return int(rng.integers(least - 1, last)), last
 
 
 def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
@@ -121,8 +118,8 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
-    def loss_of(tokens: Tensor, targets: Tensor, rounds: dict[str, Any]) -> Tensor:
-        logits = engine.model(tokens, coordinates(tokens.shape[1]), **rounds)
+    def loss_of(tokens: Tensor, targets: Tensor, rounds: tuple[int, int] | None) -> Tensor:
+        logits = engine.model(tokens, coordinates(tokens.shape[1]), rounds)
         targets = targets.long().expand(logits.shape[:-1])  # the same after every number of rounds
         return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
 

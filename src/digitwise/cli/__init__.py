@@ -96,9 +96,7 @@ def parser() -> Parser:
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
 
     sub = command("solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.")
-    sub.add_argument(
-        "problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin'
-    )
+    sub.add_argument("problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin')
     sub.add_argument("--model", help="a bundled model by name, or a run folder; default: the first that knows the kind")
     sub.add_argument("--check", action="store_true", help="also say whether the answer is right")
 

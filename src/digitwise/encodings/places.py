@@ -83,20 +83,24 @@ class PlaceVectors(Vectors):
             there = (at_place >= 0) & (at_place < token_at.shape[1] - 1)
             return torch.where(there, token_at[at_row, at_place * there], -1), kind
 
-        seen = [(here, row * self.own_row)]
-        seen += [looking(row, torch.where(place < 0, -1, place - down), row * self.own_row + down)
-                 for down in range(1, window + 1)]  # fmt: skip
+        # Digits of the uniform operand look at one another only, with their uniform vectors, as in `Uniform`: everybody
+        # sees them, so what they saw would be known everywhere.
+        outside = row != (-1 if uniform is None else uniform + 1)
+        seen = [(torch.where(outside, here, -1), row * self.own_row)]
+        for down in range(1, window + 1):
+            tokens, kind = looking(row, torch.where(place < 0, -1, place - down), row * self.own_row + down)
+            seen.append((torch.where(outside, tokens, -1), kind))
         first = self.rows * self.own_row
         for other in range(1, self.rows):
             for down in range(reach + 1) if other - 1 != uniform else ():
-                index, kind = looking(other, place - down, first + (row * self.rows + other) * (reach + 1) + down)
-                seen.append((torch.where(row == other, -1, index), kind))
+                tokens, kind = looking(other, place - down, first + (row * self.rows + other) * (reach + 1) + down)
+                seen.append((torch.where(outside & (row != other), tokens, -1), kind))
         first += self.rows**2 * (reach + 1)
         for digit in range(self.multiplier):
             seen.append(looking(int(uniform or 0) + 1, digit, first + digit))
-        index_NK, classes_NK = (torch.stack(parts, dim=1) for parts in zip(*seen, strict=True))
-        bias_NK = torch.where(index_NK < 0, NOT_SEEN, 0.0)
-        return Neighbours(index_NK.clamp(min=0), classes_NK, bias_NK)
+        tokens_NK, classes_NK = (torch.stack(parts, dim=1) for parts in zip(*seen, strict=True))
+        bias_NK = torch.where(tokens_NK < 0, NOT_SEEN, 0.0)
+        return Neighbours(tokens_NK.clamp(min=0), classes_NK, bias_NK)
 
     def vectors(self, layer: int, classes: Tensor) -> Tensor:
         """p[i, j] = table[classes(i, j)], for the neighbours only: `[N, K, D]`."""
@@ -104,9 +108,9 @@ class PlaceVectors(Vectors):
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: Neighbours) -> Tensor:
         """All pairs at once, for encoders that know no neighbours: quadratic in the length."""
-        index_NK, classes_NK, bias_NK = prepared
+        tokens_NK, classes_NK, bias_NK = prepared
         added_BHNK = torch.einsum("bhnd,nkd->bhnk", q_BHND, self.vectors(layer, classes_NK))
         scores_BHNN = q_BHND.new_full((*q_BHND.shape[:3], q_BHND.shape[2]), NOT_SEEN)
         seen_BHNK = torch.where(bias_NK < 0, NOT_SEEN, added_BHNK)
         # An absent neighbour points at token 0: the largest of what is said about a pair holds.
-        return scores_BHNN.scatter_reduce(-1, index_NK.expand_as(added_BHNK), seen_BHNK, "amax")
+        return scores_BHNN.scatter_reduce(-1, tokens_NK.expand_as(added_BHNK), seen_BHNK, "amax")
