@@ -16,7 +16,7 @@ from digitwise.recipes import PROFILES, RECIPES, arms
 
 COMMANDS = [
     "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score",
-    "theory", "bench",
+    "theory", "bench", "solve", "share",
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ _HOMES = {
     "digitwise.training": "train",
     "digitwise.evaluation": "evaluate answer load_model",
     "digitwise.solver": "Solver Solution load",
+    "digitwise.hub": "bundle from_pretrained push_to_hub",
     "digitwise.suites": "SUITES",
     "digitwise.counts": "Count merge wilson",
     "digitwise.recipes": "RECIPES arms",

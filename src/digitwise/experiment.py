@@ -37,9 +37,6 @@ class Training:
     """Parts that a batch is split into to save memory; the result is the same."""
     precision: str = "no"
     """`bf16` or `fp16` where the device has it."""
-    drawn_rounds: tuple[int, ...] = ()
-    """Least and most rounds of a model without a canvas, drawn anew for each step; the loss is taken at the last round
-    and at an earlier one. Empty: always the architecture's."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
@@ -59,10 +56,6 @@ class Training:
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
         if self.precision not in ("no", "bf16", "fp16"):
             raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
-        if self.drawn_rounds and not (
-            len(self.drawn_rounds) == 2 and 2 <= self.drawn_rounds[0] <= self.drawn_rounds[1]
-        ):
-            raise ValueError("drawn_rounds takes the least and the most rounds, from 2 up, for instance 6,14")
         for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
             if not 0 <= getattr(self, name) < math.inf:  # nan is neither
                 raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
@@ -105,8 +98,6 @@ class Experiment:
             raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
-        if self.training.drawn_rounds and not isinstance(self.task, Arithmetic):
-            raise ValueError("drawn_rounds is for tasks without a canvas: leave it empty, or use --task arithmetic")
         if self.training.pool and isinstance(self.task, Arithmetic):
             raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
         self.data.width(self.task.canvas)  # refuses what does not fit the canvas

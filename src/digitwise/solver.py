@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from digitwise import digits as dg
@@ -30,6 +31,7 @@ MODELS = Path(str(files("digitwise"))) / "models"
 ORDER = ("addition", "summands", "product1", "product3", "all")
 """Who is asked first, of those who know a kind of problem."""
 MOST_AT_ONCE = 256
+CARD = "card.md"
 EXAMPLES = "a problem is two or more numbers with + between them, or two with - or *, for instance 56 * 4297"
 
 
@@ -145,7 +147,7 @@ class Solver:
                   folder / "weights.safetensors")  # fmt: skip
         config = {"format": FORMAT, "name": self.name, "experiment": describe(self.experiment)}
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
-        (folder / "README.md").write_text(self.card)
+        (folder / CARD).write_text(self.card)
         return folder
 
     @classmethod
@@ -156,13 +158,16 @@ class Solver:
             run = Run.open(folder)
             _without_a_canvas(run.experiment, folder)
             return cls(str(folder), run.experiment, load_model(run, run.select("last")[0]))  # type: ignore[arg-type]
-        config = json.loads((folder / "config.json").read_text())
-        experiment = restore(config["experiment"], kinds())
-        _without_a_canvas(experiment, folder)
-        model = experiment.build()
-        model.load_state_dict(load_file(folder / "weights.safetensors"))
-        card = folder / "README.md"
-        return cls(config["name"], experiment, model, card.read_text() if card.exists() else "")
+        try:
+            config = json.loads((folder / "config.json").read_text())
+            experiment = restore(config["experiment"], kinds())
+            _without_a_canvas(experiment, folder)
+            model = experiment.build()
+            model.load_state_dict(load_file(folder / "weights.safetensors"))
+        except (KeyError, TypeError, RuntimeError, SafetensorError, json.JSONDecodeError) as error:
+            raise ValueError(f"{folder} holds no model that can be read: {str(error).splitlines()[0]}") from error
+        cards = [path.read_text() for path in (folder / CARD, folder / "README.md") if path.exists()]
+        return cls(config["name"], experiment, model, cards[0] if cards else "")
 
 
 def _without_a_canvas(experiment: Experiment, folder: Path) -> None:

@@ -72,16 +72,6 @@ def rate_at(step: int, training: Training) -> float:
     return training.rate * warm * fall
 
 
-def rounds_at(step: int, experiment: Experiment) -> tuple[int, int] | None:
-    """After which rounds of a step the loss is taken: the last one, and an earlier one."""
-    if not experiment.training.drawn_rounds:
-        return None
-    least, most = experiment.training.drawn_rounds
-    rng = generator(experiment.seed, "rounds", step)
-    last = int(rng.integers(least, most + 1))
-    return int(rng.integers(least - 1, last)), last
-
-
 def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
     """Train a run to its last step from wherever it stands. `progress` is told each step and its loss."""
     experiment, training = run.experiment, run.experiment.training
@@ -118,10 +108,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
-    def loss_of(tokens: Tensor, targets: Tensor, rounds: tuple[int, int] | None) -> Tensor:
-        logits = engine.model(tokens, coordinates(tokens.shape[1]), rounds)
-        targets = targets.long().expand(logits.shape[:-1])  # the same after every number of rounds
-        return torch.nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
+    def loss_of(tokens: Tensor, targets: Tensor) -> Tensor:
+        logits = engine.model(tokens, coordinates(tokens.shape[1]))
+        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
@@ -136,7 +125,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
             tokens, targets = (torch.as_tensor(part, device=engine.device) for part in source.batch(step))
             mine = zip(tokens.chunk(parts), targets.chunk(parts), strict=True)
             losses = [
-                partial(loss_of, tokens, targets, rounds_at(step, experiment))
+                partial(loss_of, tokens, targets)
                 for index, (tokens, targets) in enumerate(mine)
                 if index % engine.processes == engine.rank
             ]

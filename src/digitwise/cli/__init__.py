@@ -100,6 +100,12 @@ def parser() -> Parser:
     sub.add_argument("--model", help="a bundled model by name, or a run folder; default: the first that knows the kind")
     sub.add_argument("--check", action="store_true", help="also say whether the answer is right")
 
+    sub = command("share", solve.share, "Write a model without a canvas, with its card, to a folder or to the hub.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")
+    sub.add_argument("--name", required=True, help="what the model is called")
+    sub.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="folder to write")
+    sub.add_argument("--hub", metavar="OWNER/NAME", help="also send it to this repository of the Hugging Face hub")
+
     sub = command("complexity", science.complexity, "Exact laws: the paper's four, or the one that is asked for.")
     sub.add_argument("--length", type=int, help="digits of both numbers; without it the paper's four laws")
     sub.add_argument("--base", type=int, default=10)

@@ -1,4 +1,4 @@
-"""The command that answers problems: one, a file of them, or a stream."""
+"""Commands that answer problems (one, a file of them, or a stream), and that share who answers them."""
 
 import argparse
 import json
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from digitwise.cli.terminal import show
 
 if TYPE_CHECKING:
     from digitwise.solver import Solution
@@ -89,3 +91,15 @@ def _line(options: argparse.Namespace, solution: "Solution") -> str:
     if options.csv:
         raise ValueError("solve prints text or, with --json, one object a line: leave out --csv")
     return solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right]
+
+
+def share(options: argparse.Namespace) -> None:
+    from digitwise.hub import bundle, push_to_hub
+    from digitwise.runs import Run
+    from digitwise.solver import Solver
+
+    folder = bundle([Run.open(folder) for folder in options.runs], options.name, options.to)
+    document = {"folder": str(folder)}
+    if options.hub:
+        document["hub"] = push_to_hub(Solver.from_folder(folder), options.hub)
+    show(options, document, None, "\n".join(document.values()))

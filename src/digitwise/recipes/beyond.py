@@ -9,7 +9,7 @@ from digitwise.recipes.base import Arms, Recipe, Test
 from digitwise.tasks import Arithmetic, Practice
 
 ADDER = Architecture(layers=1, repeated=1, rounds=20, width=64, heads=4)
-TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, drawn_rounds=(6, 10), checkpoints=4)
+TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
 #: Fixed numbers of problems for each length: long ones cost more, and many errors would show in few of them.
 SHORT, LONG, LONGEST = 1000, 300, 50
 
