@@ -92,6 +92,11 @@ def test_practice_splits_the_columns_of_runs(operands):
     assert (Practice(5).draw(generator(1, "split"), 3000, operands, 5)[:, operands - 1] > 0).any()
 
 
+def test_practice_repeats_the_digits_of_a_multiplicand():
+    (drawn,) = Practice(5).draw(generator(0, "repeated"), 3000, 1, 5).swapaxes(0, 1)
+    assert (drawn == drawn[:, :1]).all(1).mean() > 0.03
+
+
 def test_a_kind_that_is_asked_for_has_no_multiplier_zero():
     task = Arithmetic("*", multiplier=1)
     _, multiplier, _ = task.draw(ExactLength(3), generator(0, "zero"), 500, Kind("*", 1))

@@ -104,9 +104,7 @@ def test_every_round_is_a_shorter_problem(monkeypatch):
     places = int(coordinates.place.max()) + 1
     with torch.no_grad():
         # Without a distinct layer nothing but the rounds reaches down.
-        flat = Ripple(
-            Architecture(layers=0, repeated=1, width=16, heads=2), ByPlace(), extent(task.coordinates()), 14, 11
-        )
+        flat = Ripple(tiny, ByPlace(), extent(task.coordinates()), 14, 11)
         third = flat(tokens, coordinates, rounds=3)
         for place in range(3, places):
             kept = tokens.view(3, 3, places)[:, :, place - 2 : place + 1].flatten(1)

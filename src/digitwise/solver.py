@@ -1,4 +1,4 @@
-"""Answers at once: problems as text in, what the network says out, in batches of similar length.
+"""Answers at once: problems as text in, what the network says out, in batches of equal length.
 
 Nothing here computes with the digits of a problem. Text becomes tokens, the network repeats until its columns are at
 rest, and the symbols it reads out become text again. Only `check` knows the true answer.
@@ -56,6 +56,7 @@ class Problem:
 
     @classmethod
     def parse(cls, text: str) -> "Problem":
+        text = text.strip()
         shown = text if len(text) <= 40 else f"{text[:37]}..."
         if re.search(r"(^|[-+*])\s*-\s*\d", text):
             raise ValueError(f"'{shown}' has a negative number, and only numbers from 0 up are known")
@@ -63,7 +64,7 @@ class Problem:
         numbers = tuple(number.lstrip("0") or "0" for number in re.findall(r"\d+", text))
         if found is None or (found[2] != "+" and len(numbers) > 2):
             raise ValueError(f"'{shown}' is no problem: {EXAMPLES}")
-        return cls(text.strip(), found[2], numbers).ordered()
+        return cls(text, found[2], numbers).ordered()
 
     def ordered(self) -> "Problem":
         """The shorter factor is the multiplier; a difference must have its larger number first."""
@@ -200,11 +201,11 @@ def choose(problem: Problem) -> Solver:
 
 
 def solve(asked: list[tuple[Solver, Problem]], check: bool = False) -> list[Solution]:
-    """Batches of one model, one kind and similar length; solutions in the order of the problems."""
+    """Batches of one model, one kind and one length; solutions in the order of the problems."""
 
     def together(index: int) -> tuple[str, str, int]:
         solver, problem = asked[index]
-        return solver.name, str(problem.kind), problem.length.bit_length()
+        return solver.name, str(problem.kind), problem.length
 
     order = sorted(range(len(asked)), key=together)
     solutions: dict[int, Solution] = {}

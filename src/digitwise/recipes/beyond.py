@@ -8,7 +8,7 @@ from digitwise.model import Architecture
 from digitwise.recipes.base import Arms, Recipe, Test
 from digitwise.tasks import Arithmetic, Practice
 
-ADDER = Architecture(layers=1, repeated=1, rounds=20, width=64, heads=4)
+ADDER = Architecture(layers=1, repeated=1, width=64, heads=4)
 TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
 #: Fixed numbers of problems for each length: long ones cost more, and many errors would show in few of them.
 SHORT, LONG, LONGEST = 1000, 300, 50
@@ -41,7 +41,7 @@ def summands(profile: str) -> Arms:
     return experiment("beyond-summands", "+", replace(ADDER, width=128), replace(TRAINING, steps=6000), summands=5)
 
 
-MULTIPLIER = Architecture(layers=2, repeated=1, rounds=20, width=128, heads=8)
+MULTIPLIER = Architecture(layers=2, repeated=1, width=128, heads=8)
 
 
 def product1(profile: str) -> Arms:

@@ -33,8 +33,11 @@ class Practice:
             mine = np.flatnonzero(part == number)
             out[mine] = distribution.draw(rng, len(mine), operands, canvas)
         mine = np.flatnonzero(part == 2)
-        out[mine] = self._repeated(rng, len(mine)) if operands == 1 else self._runs(rng, len(mine), operands, canvas)
+        out[mine] = self._chains(rng, len(mine), operands, canvas)
         return out
+
+    def _chains(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
+        return self._repeated(rng, count)[:, None] if operands == 1 else self._runs(rng, count, operands, canvas)
 
     def _runs(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
         width = self.max_length
