@@ -12,6 +12,7 @@ from digitwise.prediction import predict_run
 from digitwise.recipes import find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
+from digitwise.seeds import over_seeds
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "digitwise"
@@ -77,7 +78,19 @@ def nines(argument: str) -> str:
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
 
 
-MAKERS = {"tree": tree, "table": table, "prediction": prediction, "nines": nines}
+def seeds(argument: str) -> str:
+    """Each recipe below a folder: median and worst seed of every cell."""
+    folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
+    blocks = []
+    for folder in folders:
+        runs = find_runs(folder)
+        minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+        text = tables.text(over_seeds(runs)) or "not tested yet"
+        blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
+    return "\n".join(blocks)
+
+
+MAKERS = {"seeds": seeds, "tree": tree, "table": table, "prediction": prediction, "nines": nines}
 
 
 def made(page: str) -> str:
