@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from digitwise import digits as dg
 from digitwise.rng import generator
+from digitwise.suites import SUITES
 from digitwise.tasks import Arithmetic, ExactLength, Kind, NinesRun, Practice, UniformLengths
 from digitwise.tasks.symbols import PAD, SPELLING, read_answers
 
@@ -116,3 +117,45 @@ def test_differences_have_the_larger_number_first():
 def test_impossible_tasks_are_refused(wrong):
     with pytest.raises(ValueError, match="must be"):
         Arithmetic(**wrong)
+
+
+@pytest.mark.parametrize("suite", ["uniform", "upto", "cascade", "consecutive", "nines", "runs", "edges", "nocarry"])
+def test_suites_without_a_canvas(suite):
+    """Every suite about sums draws for them too, and numbers of a thousand digits need no canvas."""
+    task = Arithmetic("+")
+    for length in (5, 1000) if suite in ("uniform", "edges") else (20,):
+        for stratum in SUITES[suite].strata(task, [length]):
+            operands = SUITES[suite].draw(stratum, 5, 0)
+            batch = task.encode(operands)
+            for text, answer in zip(task.render(operands), read_answers(batch.targets), strict=True):
+                assert str(sum(map(int, text.split(" + ")))) == answer
+
+
+def test_kinds_have_strata_of_their_own():
+    strata = SUITES["uniform"].strata(EVERYTHING, [7])
+    assert [stratum.name for stratum in strata] == [str(kind) for kind in EVERYTHING.kinds]
+    for stratum, kind in zip(strata, EVERYTHING.kinds, strict=True):
+        operands = SUITES["uniform"].draw(stratum, 20, 0)
+        assert {len(text.split(f" {kind.operator} ")) for text in EVERYTHING.render(operands)} == {max(kind.rows, 2)}
+    names = {stratum.name for stratum in SUITES["edges"].strata(EVERYTHING, [7])}
+    assert {"2 summands: all nines", "difference: power - 1", "1-digit multiplier: multiplier 0"} <= names
+    for stratum in SUITES["edges"].strata(EVERYTHING, [1, 7]):
+        operands = SUITES["edges"].draw(stratum, 20, 0)
+        for text, answer in zip(EVERYTHING.render(operands), dg.render(EVERYTHING.solve(operands)), strict=True):
+            assert str(eval(text)) == answer
+
+
+@pytest.mark.parametrize("suite", ["shifted", "strata"])
+def test_suites_that_need_a_canvas_say_so(suite):
+    with pytest.raises(ValueError, match="canvas"):
+        SUITES[suite].strata(Arithmetic("+"), [5])
+
+
+def test_the_runs_suite_has_runs_of_its_length_of_both_kinds():
+    with_carry, without = SUITES["runs"].strata(Arithmetic("+"), [12])
+    for stratum, wanted in ((with_carry, True), (without, False)):
+        _, first, second = SUITES["runs"].draw(stratum, 50, 0)
+        for column in first.astype(int) + second:
+            text = "".join("9" if value == 9 else "." for value in column)
+            start = text.index("9" * 12)
+            assert (start > 0 and column[start - 1] > 9) == wanted

@@ -144,10 +144,10 @@ def nines(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 
 
 def runs(task: Task, lengths: Sequence[int]) -> list[Stratum]:
-    """Runs of L nines, in sums of numbers of exactly L + 10 digits: entered with a carry, and entered without one."""
+    """Runs of L nines, in sums of numbers of exactly L + 5 digits: entered with a carry, and entered without one."""
     _additions_only(task, "runs")
     return [
-        drawn(task, length, f"{way} carry", NinesRun(length, length + 10, way == "with", exactly=True))
+        drawn(task, length, f"{way} carry", NinesRun(length, length + 5, way == "with", exactly=True))
         for length in lengths
         for way in ("with", "without")
     ]

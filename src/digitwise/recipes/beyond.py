@@ -10,7 +10,7 @@ from digitwise.tasks import Arithmetic, Practice
 
 ADDER = Architecture(layers=1, repeated=1, width=64, heads=4)
 TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
-#: Fixed numbers of problems for each length: long ones cost more, and many errors would show in few of them.
+#: Problems for each length. Long ones cost more, and have more columns to fail in.
 SHORT, LONG, LONGEST = 1000, 300, 50
 
 
