@@ -15,6 +15,7 @@ from digitwise.prediction import predict_run
 from digitwise.recipes import RECIPES, Recipe, find
 from digitwise.reproduction import side_by_side
 from digitwise.runs import Run, find_runs
+from digitwise.seeds import over_seeds
 from digitwise.tasks import TextAddition
 
 ROOT = Path(__file__).parent.parent
@@ -79,6 +80,18 @@ def nines(argument: str) -> str:
             row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
             row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
+
+
+def seeds(argument: str) -> str:
+    """Each recipe below a folder: median and worst seed of every cell."""
+    folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
+    blocks = []
+    for folder in folders:
+        runs = find_runs(folder)
+        minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+        text = tables.text(over_seeds(runs)) or "not tested yet"
+        blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
+    return "\n".join(blocks)
 
 
 def sentences(_: str) -> str:
@@ -154,6 +167,7 @@ def settings(experiment: Experiment) -> dict[str, str]:
 MAKERS = {
     "claims": claims,
     "experiments": experiments,
+    "seeds": seeds,
     "sentences": sentences,
     "tree": tree,
     "table": table,

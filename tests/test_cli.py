@@ -16,7 +16,7 @@ from digitwise.recipes import PROFILES, RECIPES, arms
 
 COMMANDS = [
     "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score",
-    "theory", "bench",
+    "theory", "bench", "solve", "share",
 ]  # fmt: skip
 
 
@@ -43,10 +43,10 @@ def trained(tmp_path_factory):
 
 def test_reproduce_trains_tests_and_draws(trained):
     root, document, progress = trained
-    assert [row["digits"] for row in document["last"]] == list(range(1, 11))
-    assert {"problems", "absolute", "absolute 95%", "relative", "relative 95%"} < set(document["last"][0])
+    assert [row["digits"] for row in document["last"]] == [*range(1, 11), 20, 30, 40, 50]
+    assert {"problems", "absolute", "absolute 95%", "relative", "relative 95%", "columns"} < set(document["last"][0])
     assert Path(document["figures"][0]).stat().st_size > 5000
-    assert len(document["runs"]) == 2
+    assert len(document["runs"]) == 3
     assert "train quickstart" in progress and "100%" in progress
     folder = root / "quickstart" / "relative-seed0"
     assert {path.name for path in folder.iterdir()} == {

@@ -10,24 +10,42 @@ SOURCE = Path(__file__).parent.parent / "src" / "digitwise"
 #: From the top down; a module may import what stands below its own line, and its own line's other modules.
 LAYERS = [
     ["cli"],
-    ["bench", "reproduction", "paper", "prediction", "exchange", "conformance", "theory", "maps", "fixed_map"],
+    ["hub"],
+    [
+        "bench",
+        "reproduction",
+        "paper",
+        "prediction",
+        "exchange",
+        "conformance",
+        "theory",
+        "solver",
+        "maps",
+        "fixed_map",
+    ],
     ["recipes"],
     ["training"],
-    ["evaluation", "engine"],
+    ["evaluation", "engine", "seeds"],
     ["runs", "suites"],
     ["experiment", "figures", "complexity_figures"],
-    ["nn"],
+    ["nn", "ripple"],
     ["model"],
     ["encodings"],
     ["tasks"],
     ["levels", "explain"],
     ["counts", "tables", "complexity", "laws"],
     ["text"],
-    ["digits", "coordinates", "config", "rng"],
+    ["digits", "coordinates", "config", "rng", "edges"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}
 NEVER = [("tasks", "encodings"), ("encodings", "tasks"), ("tasks", "model"), ("suites", "model")]
-ONLY_IN = {"accelerate": {"engine"}, "tqdm": {"cli"}, "pyarrow": {"exchange"}, "matplotlib": {"figures", "theory"}}
+ONLY_IN = {
+    "accelerate": {"engine"},
+    "tqdm": {"cli"},
+    "huggingface_hub": {"hub"},
+    "pyarrow": {"exchange"},
+    "matplotlib": {"figures", "theory"},
+}
 
 
 def modules() -> list[Path]:

@@ -27,5 +27,5 @@ def test_a_wheel_installs_and_runs_in_an_empty_environment(tmp_path):
     run(python, "-m", "pip", "install", "--quiet", *constraints, wheel)
     digitwise = tmp_path / "empty" / "bin" / "digitwise"
     result = json.loads(run(digitwise, "reproduce", "quickstart", "--profile", "smoke", "--json"))
-    assert len(result["runs"]) == 2
+    assert len(result["runs"]) == 3
     assert (tmp_path / result["figures"][0]).exists()

@@ -10,10 +10,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS"
-    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries DISTRIBUTIONS"
+    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries Practice Arithmetic Kind DISTRIBUTIONS"
     " TextAddition TextMultiplication",
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
-    " ByPlace UniformByPlace HeadGroups",
+    " ByPlace UniformByPlace HeadGroups ByColumn",
     "digitwise.coordinates": "Coordinates Extent",
     "digitwise.text": "find_numbers answered_at_last pad_numbers",
     "digitwise.model": "Architecture Encoder",
@@ -21,6 +21,8 @@ _HOMES = {
     "digitwise.runs": "Run find_runs",
     "digitwise.training": "train",
     "digitwise.evaluation": "evaluate answer load_model",
+    "digitwise.solver": "Solver Solution load",
+    "digitwise.hub": "bundle from_pretrained push_to_hub",
     "digitwise.suites": "SUITES",
     "digitwise.counts": "Count merge wilson",
     "digitwise.recipes": "RECIPES arms",

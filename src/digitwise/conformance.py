@@ -9,7 +9,7 @@ from digitwise.encodings import Encoding
 from digitwise.encodings.symmetry import random_queries, what_is_added
 from digitwise.model import Architecture, Encoder
 from digitwise.rng import generator
-from digitwise.tasks import TASKS, ExactLength, Task
+from digitwise.tasks import CANVAS_TASKS, ExactLength, Task
 
 ARCHITECTURE = Architecture(layers=2, width=16, heads=2, feedforward=32)
 SYMBOLS, ANSWERS, BATCH = 14, 11, 3
@@ -18,14 +18,14 @@ SYMBOLS, ANSWERS, BATCH = 14, 11, 3
 def coordinates_of(task: str, canvas: int) -> Coordinates:
     """Of three problems; with text these stand at other places in each row."""
     text = {"most": 2} if task.startswith("text") else {}  # little of it, so that a larger canvas means longer rows
-    chosen: Task = TASKS[task](canvas=canvas, **text)
+    chosen: Task = CANVAS_TASKS[task](canvas=canvas, **text)
     tokens = chosen.encode(chosen.draw(ExactLength(canvas), generator(0, "conformance", task), BATCH)).tokens
     return chosen.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
 
 
 def check(encoding: Encoding) -> None:
     """Run every test on every task's coordinates."""
-    for task in TASKS:
+    for task in CANVAS_TASKS:
         coordinates = coordinates_of(task, canvas=6)
         for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
             test(encoding, coordinates)

@@ -6,11 +6,13 @@ from functools import cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from digitwise import digits as dg
 from digitwise.counts import Count
 from digitwise.experiment import Experiment, Locator
 from digitwise.model import Encoder
+from digitwise.ripple import Ripple
 from digitwise.rng import generator
 from digitwise.runs import Run
 from digitwise.suites import check_problems, find
@@ -28,22 +30,27 @@ def answer(model: Encoder, task: Task, tokens: NDArray[np.uint8]) -> NDArray[np.
     device = next(model.parameters()).device
     locate = Locator(task, device)
     size = batch_size(model, tokens.shape[1])
+
+    def read(part: NDArray[np.uint8]) -> Tensor:
+        given = torch.as_tensor(part, device=device)
+        if isinstance(model, Ripple):
+            return model.settle(given, locate(part)).symbols_BS.cpu()
+        return model(given, locate(part)).argmax(-1).cpu()
+
     was_training = model.training
     model.eval()
     with torch.inference_mode():
-        parts = [
-            model(torch.as_tensor(part, device=device), locate(part)).argmax(-1).cpu()
-            for part in (tokens[start : start + size] for start in range(0, len(tokens), size))
-        ]
+        parts = [read(tokens[start : start + size]) for start in range(0, len(tokens), size)]
     model.train(was_training)
     return torch.cat(parts).numpy().astype(np.uint8) if parts else np.zeros((0, task.num_slots), np.uint8)
 
 
 def batch_size(model: Encoder, num_tokens: int) -> int:
-    """How many problems fit the memory at once: scores grow with the square of the tokens, everything else linearly."""
+    """How many problems fit the memory at once: the scores of all pairs grow with the square of the tokens."""
     architecture = model.architecture
     inner = architecture.feedforward or 4 * architecture.width
-    floats = 3 * architecture.heads * num_tokens**2 + num_tokens * (6 * architecture.width + 2 * inner)
+    scores = 0 if isinstance(model, Ripple) else 3 * architecture.heads * num_tokens**2
+    floats = scores + num_tokens * (6 * architecture.width + 2 * inner)
     return max(1, min(1024, MEMORY // (4 * floats)))
 
 

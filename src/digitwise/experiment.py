@@ -10,8 +10,9 @@ import torch
 from digitwise.coordinates import Coordinates, extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.model import Architecture, Encoder
+from digitwise.ripple import Ripple
 from digitwise.rng import generator
-from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Distribution, Task, UniformLengths
+from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Arithmetic, Distribution, Task, UniformLengths
 from digitwise.tasks.distributions import longest
 from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, Tokens
 
@@ -97,6 +98,8 @@ class Experiment:
             raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
+        if self.training.pool and isinstance(self.task, Arithmetic):
+            raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
         self.data.width(self.task.canvas)  # refuses what does not fit the canvas
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
             if not 1 <= length <= self.task.canvas:
@@ -118,23 +121,25 @@ class Experiment:
     def build(self) -> Encoder:
         """The model, with weights drawn from torch's current random state."""
         reach = extent(self.task.coordinates())
-        return Encoder(self.architecture, self.encoding, reach, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
+        kind: Any = Ripple if isinstance(self.task, Arithmetic) else Encoder
+        return kind(self.architecture, self.encoding, reach, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
 
 
 class Locator:
-    """Coordinates of a task's tokens as tensors. Where all problems share them they are one object, worked out once, so
-    that the encoder can keep what it has prepared."""
+    """Coordinates of a task's tokens as tensors. Where all problems of a width share them they are one object, worked
+    out once, so that the encoder can keep what it has prepared."""
 
     def __init__(self, task: Task, device: torch.device):
         self.task, self.device = task, device
-        self.shared: Coordinates | None = None
+        self.shared: dict[int, Coordinates] = {}
 
     def __call__(self, tokens: Tokens) -> Coordinates:
-        if self.shared is not None:
-            return self.shared
+        width = tokens.shape[1]
+        if width in self.shared:
+            return self.shared[width]
         found = self.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy(), device=self.device))
         if found.position.ndim == 1:
-            self.shared = found
+            self.shared[width] = found
         return found
 
 

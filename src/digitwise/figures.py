@@ -10,6 +10,9 @@ from digitwise.counts import Count, merge
 COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
 STYLES = ["-", "--", ":", "-."]  # the next one when the colours begin again
 
+FAR = 150
+"""Beyond so many digits the axis is logarithmic."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -48,9 +51,14 @@ def accuracy(
         low, high = zip(*(count.interval for count in counts), strict=True) if counts else ((), ())
         axes.fill_between(xs, low, high, color=colour, alpha=0.18, lw=0)
     axes.set(xlabel=xlabel, ylabel="exact match", ylim=(-0.02, 1.03), title=title)
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    if curves:
-        axes.set_xlim(left=min(x for curve in curves for x in curve.points) - 0.5)
+    points = [x for curve in curves for x in curve.points]
+    if max(points, default=0) > FAR:
+        axes.set_xscale("log")
+        axes.set_xlim(left=max(0.9, 0.9 * min(points)))
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        if points:
+            axes.set_xlim(left=min(points) - 0.5)
     axes.legend(frameon=False, fontsize=8)
     return save(figure, path)
 

@@ -83,7 +83,7 @@ def reproduce(
         shown = _shown(run) if recipe.curves == "checkpoints" else []
         checkpoints = ",".join([recipe.checkpoints, *map(str, shown)])
         for test in recipe.tests_in(profile):
-            evaluate(run, test.suite, test.lengths, checkpoints=checkpoints)
+            evaluate(run, test.suite, test.lengths, test.problems, checkpoints=checkpoints)
         report(f"test {name}", index + 1, len(everything), run.folder.name)
     return {
         "recipe": name,
@@ -125,7 +125,7 @@ def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> lis
 def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, Any]]:
     """A row for each suite, length and stratum, with exact match and interval of each arm, added up over its seeds."""
     rows: dict[tuple, dict[str, Any]] = {}
-    for suite in (test.suite for test in recipe.tests):
+    for suite in dict.fromkeys(test.suite for test in recipe.tests):
         for arm, group in runs.items():
             cells = merge(
                 results(group, checkpoint, suite), by=lambda count: (count.suite, count.length, count.stratum)

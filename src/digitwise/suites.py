@@ -9,15 +9,28 @@ from numpy.typing import NDArray
 
 from digitwise import complexity
 from digitwise import digits as dg
+from digitwise import edges as edge_cases
 from digitwise.config import did_you_mean
 from digitwise.digits import Digits
 from digitwise.rng import generator
-from digitwise.tasks import Addition, Distribution, ExactLength, NoCarry, Operands, Shifted, Task, UniformValues
+from digitwise.tasks import (
+    Addition,
+    Arithmetic,
+    Distribution,
+    ExactLength,
+    Kind,
+    NoCarry,
+    Operands,
+    Shifted,
+    Task,
+    UniformValues,
+)  # fmt: skip
 from digitwise.tasks.conditional import Cascade, ConsecutiveCarries, NinesRun
 from digitwise.tasks.distributions import fits
 from digitwise.tasks.text import InText
 
 Right = NDArray[np.bool_]
+TWO = Kind("+", 2)
 
 
 @dataclass(frozen=True)
@@ -50,15 +63,28 @@ class Suite:
         return stratum.draw(generator(seed, "test", self.name, self.version, stratum.length, stratum.name), count)
 
 
-def drawn(task: Task, length: int, name: str, distribution: Distribution) -> Stratum:
+def kinds(task: Task) -> list[tuple[str, Kind]]:
+    """The kinds of problems of a task, with the names of their strata: a task of one kind needs no name."""
+    if isinstance(task, Arithmetic):
+        return [(str(kind) if len(task.kinds) > 1 else "", kind) for kind in task.kinds]
+    return [("", Kind("+") if isinstance(task, Addition) else Kind("*", task.multiplier))]  # type: ignore[attr-defined]
+
+
+def _draw(task: Task, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind) -> Operands:
+    if isinstance(task, Arithmetic):
+        return task.draw(distribution, rng, count, kind)
+    return task.draw(distribution, rng, count)
+
+
+def drawn(task: Task, length: int, name: str, distribution: Distribution, kind: Kind = TWO) -> Stratum:
     """A stratum from a distribution, refused at once if it does not fit the canvas."""
     distribution.width(task.canvas)
     places = length + task.num_slots - task.canvas
-    return Stratum(length, name, lambda rng, count: task.draw(distribution, rng, count), places)
+    return Stratum(length, name, lambda rng, count: _draw(task, distribution, rng, count, kind), places)
 
 
 def _additions_only(task: Task, suite: str) -> None:
-    if not isinstance(task, Addition):
+    if TWO not in [kind for _, kind in kinds(task)]:
         raise ValueError(f"the {suite} suite is about carries of sums: it needs an addition task")
 
 
@@ -68,13 +94,13 @@ def classes(longest: int) -> list[int]:
 
 
 def uniform(task: Task, lengths: Sequence[int]) -> list[Stratum]:
-    """Operands of exactly L digits."""
-    return [drawn(task, length, "", ExactLength(length)) for length in lengths]
+    """Operands of exactly L digits; where a model knows several kinds of problems, each kind by itself."""
+    return [drawn(task, length, name, ExactLength(length), kind) for length in lengths for name, kind in kinds(task)]
 
 
 def upto(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """The paper's: values below 10^L."""
-    return [drawn(task, length, "", UniformValues(length)) for length in lengths]
+    return [drawn(task, length, name, UniformValues(length), kind) for length in lengths for name, kind in kinds(task)]
 
 
 def nocarry(task: Task, lengths: Sequence[int]) -> list[Stratum]:
@@ -85,6 +111,8 @@ def nocarry(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 
 def shifted(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """Values below 10^L with zeros appended, every shift that fits the canvas."""
+    if isinstance(task, Arithmetic):
+        raise ValueError("the shifted suite moves numbers on a canvas, and this task has none: try uniform")
     return [drawn(task, length, "", Shifted(UniformValues(length))) for length in lengths]
 
 
@@ -119,8 +147,20 @@ def nines(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     ]
 
 
+def runs(task: Task, lengths: Sequence[int]) -> list[Stratum]:
+    """Runs of L nines, in sums of numbers of exactly L + 5 digits: entered with a carry, and entered without one."""
+    _additions_only(task, "runs")
+    return [
+        drawn(task, length, f"{way} carry", NinesRun(length, length + 5, way == "with", exactly=True))
+        for length in lengths
+        for way in ("with", "without")
+    ]
+
+
 def strata(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """What prediction measures: sums of exactly L digits by longest cascade and longest untriggered run."""
+    if isinstance(task, Arithmetic):
+        raise ValueError("the strata suite is about models on a canvas: try cascade or nines")
     _additions_only(task, "strata")
     return [drawn(task, length, name, d) for length in lengths for name, d in _chains(length).items()]
 
@@ -156,54 +196,43 @@ def edges(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     out = []
     for length in lengths:
         fits(length, task.canvas)
-        cases = _sum_edges(length) if isinstance(task, Addition) else _product_edges(length, task)
-        out += [Stratum(length, name, _listed(pairs)) for name, pairs in cases.items()]
-        out.append(Stratum(length, "much shorter", _much_shorter(task, length)))
-    return [*out, drawn(task, task.canvas, "full canvas", ExactLength(task.canvas))]
+        for label, kind in kinds(task):
+            name = f"{label}: " if label else ""
+            out += [Stratum(length, name + case, _listed(task, kind, pairs)) for case, pairs in _edges(length, kind)]
+            out.append(Stratum(length, f"{name}much shorter", _much_shorter(task, kind, length)))
+    full = [] if isinstance(task, Arithmetic) else [drawn(task, task.canvas, "full canvas", ExactLength(task.canvas))]
+    return out + full
 
 
-def _listed(pairs: list[tuple[str, str]]) -> Callable[[np.random.Generator, int], Operands]:
-    first, second = zip(*pairs, strict=True)
-    return lambda rng, count: (dg.parse(first), dg.parse(second))
+def _edges(length: int, kind: Kind) -> list[tuple[str, list[tuple[str, str]]]]:
+    lists = {"+": edge_cases.sums, "-": edge_cases.differences, "*": lambda n: edge_cases.products(n, kind.size)}
+    return list(lists[kind.operator](length).items())
 
 
-def _much_shorter(task: Task, length: int) -> Callable[[np.random.Generator, int], Operands]:
-    """One operand of L digits and one of a single digit, the long one on either side; for products a single digit."""
+def posed(task: Task, kind: Kind, numbers: list[Digits]) -> Operands:
+    """Numbers as the problem of a task."""
+    return task.pose(kind, numbers) if isinstance(task, Arithmetic) else tuple(numbers)
+
+
+def _listed(task: Task, kind: Kind, pairs: list[tuple[str, str]]) -> Callable[[np.random.Generator, int], Operands]:
+    numbers = [dg.parse(side) for side in zip(*pairs, strict=True)]
+    return lambda rng, count: posed(task, kind, numbers)
+
+
+def _much_shorter(task: Task, kind: Kind, length: int) -> Callable[[np.random.Generator, int], Operands]:
+    """An operand of L digits and one of a single digit, in sums on either side; for products a single digit."""
 
     def draw(rng: np.random.Generator, count: int) -> Operands:
-        long, short = task.draw(ExactLength(length), rng, count), task.draw(ExactLength(1), rng, count)
-        if not isinstance(task, Addition):
-            return short
+        if kind.operator == "*":
+            return _draw(task, ExactLength(1), rng, count, kind)
+        long, _ = ExactLength(length).draw(rng, count, 2, task.canvas).swapaxes(0, 1)
+        few, _ = dg.widen(ExactLength(1).draw(rng, count, 2, task.canvas), length).swapaxes(0, 1)
         swap = rng.integers(0, 2, count).astype(bool)[:, None]
-        few = dg.widen(short[1], length)
-        return np.where(swap, long[0], few), np.where(swap, few, long[0])
+        if kind.operator == "-":
+            swap[:] = dg.compare(long, few)[:, None] >= 0
+        return posed(task, kind, [np.where(swap, long, few), np.where(swap, few, long)])
 
     return draw
-
-
-def _sum_edges(length: int) -> dict[str, list[tuple[str, str]]]:
-    nines, power = "9" * length, "1" + "0" * (length - 1)
-    return {
-        "zero": [("0", "0"), ("0", nines), (nines, "0"), (power, "0"), ("0", power)],
-        "nines + 1": [(nines, "1")],
-        "1 + nines": [("1", nines)],
-        "all nines": [(nines, nines)],
-        "equal": [(str(digit) * length,) * 2 for digit in range(1, 10)] + [(power, power)],
-    }
-
-
-def _product_edges(length: int, task: Any) -> dict[str, list[tuple[str, str]]]:
-    """Multipliers have exactly k digits, so 0 and 1 exist for k = 1 only, and the smallest is 10^(k-1)."""
-    k = task.multiplier
-    others = [str(digit) * length for digit in range(1, 10)] + ["1" + "0" * (length - 1)]
-    largest, smallest = "9" * k, "1" + "0" * (k - 1)
-    return {
-        "smallest multiplier": [(smallest, other) for other in others],
-        "largest multiplier": [(largest, other) for other in others],
-        "multiplicand 0": [(largest, "0"), (smallest, "0")],
-        "multiplicand 1": [(largest, "1"), (smallest, "1")],
-        **({"multiplier 0": [("0", other) for other in [*others, "0"]]} if k == 1 else {}),
-    }
 
 
 def by_place(stratum: Stratum, operands: Operands, right: Right) -> dict[str, Right]:
@@ -234,6 +263,7 @@ SUITES = {
         Suite("cascade", 1, cascade),
         Suite("consecutive", 1, consecutive),
         Suite("nines", 1, nines),
+        Suite("runs", 1, runs),
         Suite("edges", 1, edges),
         Suite("shifted", 1, shifted),
         Suite("places", 1, uniform, by_place),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from digitwise import __version__
-from digitwise.cli import models, science
+from digitwise.cli import models, science, solve
 
 
 class Parser(argparse.ArgumentParser):
@@ -95,6 +95,17 @@ def parser() -> Parser:
 
     sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
+
+    sub = command("solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.")
+    sub.add_argument("problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin')
+    sub.add_argument("--model", help="a bundled model by name, or a run folder; default: the first that knows the kind")
+    sub.add_argument("--check", action="store_true", help="also say whether the answer is right")
+
+    sub = command("share", solve.share, "Write a model without a canvas, with its card, to a folder or to the hub.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")
+    sub.add_argument("--name", required=True, help="what the model is called")
+    sub.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="folder to write")
+    sub.add_argument("--hub", metavar="OWNER/NAME", help="also send it to this repository of the Hugging Face hub")
 
     sub = command("complexity", science.complexity, "Exact laws: the paper's four, or the one that is asked for.")
     sub.add_argument("--length", type=int, help="digits of both numbers; without it the paper's four laws")

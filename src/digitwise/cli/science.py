@@ -84,13 +84,13 @@ def predict(options: argparse.Namespace) -> None:
 def data(options: argparse.Namespace) -> None:
     from digitwise import exchange
     from digitwise.config import did_you_mean
-    from digitwise.tasks import TASKS, Multiplication
+    from digitwise.tasks import CANVAS_TASKS, Multiplication
     from digitwise.tasks.text import InText
 
     lengths = parse_numbers(options.lengths, "--lengths")
-    if options.task not in TASKS:
-        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, TASKS)}")
-    kind = TASKS[options.task]
+    if options.task not in CANVAS_TASKS:
+        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, CANVAS_TASKS)}")
+    kind = CANVAS_TASKS[options.task]
     if options.sentences and not issubclass(kind, InText):
         raise ValueError("--sentences are for the tasks text-addition and text-multiplication")
     extra = {"multiplier": options.multiplier} if issubclass(kind, Multiplication) else {}

@@ -2,11 +2,13 @@
 
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors
 from digitwise.encodings.numbers import ByPlace, HeadGroups, UniformByPlace
+from digitwise.encodings.places import ByColumn, Neighbours, PlaceVectors
 from digitwise.encodings.standard import Absolute, Nothing, Relative, Sum, Uniform
 from digitwise.encodings.symmetry import (
     ByOperandAndPlace,
     NumbersOnly,
     Permutation,
+    PlaceTranslation,
     SameForEveryQuery,
     Symmetry,
     Translation,
@@ -21,19 +23,24 @@ ENCODINGS = {
     "uniform-by-place": UniformByPlace,
     "sum": Sum,
     "head-groups": HeadGroups,
+    "by-column": ByColumn,
 }
 
 __all__ = [
     "ENCODINGS",
     "Absolute",
+    "ByColumn",
     "ByOperandAndPlace",
     "ByPlace",
     "Encoding",
     "HeadGroups",
+    "Neighbours",
     "Nothing",
     "NumbersOnly",
     "Pairwise",
     "Permutation",
+    "PlaceTranslation",
+    "PlaceVectors",
     "Relative",
     "SameForEveryQuery",
     "Shape",

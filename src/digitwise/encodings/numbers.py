@@ -24,8 +24,8 @@ from digitwise.encodings.symmetry import ByOperandAndPlace, NumbersOnly, SameFor
 class ByPlace(Pairwise):
     """Relative positions among digits: one vector for each difference of places, whatever stands between them.
 
-    Digits of equal places get the same vector, of the same number or of another one: that is how columns are added. Pairs
-    with a token that belongs to no number get nothing; nothing is masked.
+    Digits of equal places get the same vector, of the same number or of another one: that is how columns are added.
+    Pairs with a token that belongs to no number get nothing; nothing is masked.
     """
 
     @property

@@ -77,6 +77,17 @@ class Translation(Symmetry):
 
 
 @dataclass(frozen=True)
+class PlaceTranslation(Symmetry):
+    """Moving the places of all digits by the same amount changes nothing."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        q = random_queries(shape, len(coordinates.position))
+        here = what_is_added(vectors, shape, q, coordinates)
+        moved = torch.where(coordinates.place < 0, -1, coordinates.place + 3)
+        return _gap(here, what_is_added(vectors, shape, q, coordinates._replace(place=moved)))
+
+
+@dataclass(frozen=True)
 class SameForEveryQuery(Symmetry):
     """A digit of `operand` adds the same vector to its key whichever token looks at it, or whichever digit does."""
 

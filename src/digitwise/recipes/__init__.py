@@ -5,11 +5,11 @@ seconds, to see that everything runs.
 """
 
 from digitwise.config import did_you_mean
-from digitwise.recipes import paper, start, text
+from digitwise.recipes import beyond, paper, start, text
 from digitwise.recipes.base import PAPER, Arms, Recipe, Test
 
 PROFILES = ("paper", "cpu", "smoke")
-RECIPES = {recipe.name: recipe for recipe in [*start.RECIPES, *paper.RECIPES, *text.RECIPES]}
+RECIPES = {recipe.name: recipe for recipe in [*start.RECIPES, *paper.RECIPES, *text.RECIPES, *beyond.RECIPES]}
 
 
 def find(name: str) -> Recipe:

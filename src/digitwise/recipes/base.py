@@ -25,10 +25,12 @@ SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, a
 
 
 class Test(NamedTuple):
-    """A suite, and lengths other than the experiment's own; other ones again in the paper's profile."""
+    """A suite, and lengths and numbers of problems other than the experiment's own; other lengths again in the paper's
+    profile."""
 
     suite: str
     lengths: Sequence[int] | None = None
+    problems: int | None = None
     paper: Sequence[int] | None = None
 
 
@@ -53,7 +55,11 @@ class Recipe:
     """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
 
     def tests_in(self, profile: str) -> list[Test]:
-        return [Test(t.suite, t.paper or t.lengths if profile == "paper" else t.lengths) for t in self.tests]
+        """In the smoke profile as few problems as the experiment says."""
+        return [
+            Test(t.suite, (profile == "paper" and t.paper) or t.lengths, t.problems if profile != "smoke" else None)
+            for t in self.tests
+        ]
 
     def arms(self, profile: str) -> Arms:
         found = self.experiments(profile)

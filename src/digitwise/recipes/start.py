@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
-from digitwise.experiment import Experiment, Testing
+from digitwise.encodings import ByColumn
+from digitwise.experiment import Experiment, Testing, Training
+from digitwise.model import Architecture
 from digitwise.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, encoding, in_profile
-from digitwise.tasks import Addition, UniformLengths, UniformValues
+from digitwise.tasks import Addition, Arithmetic, Practice, UniformLengths, UniformValues
 
 
 def additions(
@@ -28,7 +30,22 @@ def pair(experiment: Experiment, profile: str) -> Arms:
 
 def quickstart(profile: str) -> Arms:
     experiment = additions("quickstart", 10, 4, 1000, (8,), profile)
-    return pair(replace(experiment, training=replace(experiment.training, checkpoints=4)), profile)
+    both = pair(replace(experiment, training=replace(experiment.training, checkpoints=4)), profile)
+    return both | {"columns": columns(experiment)}
+
+
+def columns(experiment: Experiment) -> Experiment:
+    """The same sums for a model without a canvas, which can be asked much longer ones too."""
+    longest = experiment.trained_length
+    return replace(
+        experiment,
+        task=Arithmetic("+"),
+        data=Practice(longest),
+        encoding=ByColumn(),
+        architecture=Architecture(layers=1, repeated=1, width=64, heads=4),
+        training=Training(steps=1000, batch=128, rate=2e-3, average=0.99),
+        testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
+    )
 
 
 def canvas20(profile: str) -> Arms:
@@ -38,7 +55,8 @@ def canvas20(profile: str) -> Arms:
 RECIPES = [
     Recipe(
         "quickstart",
-        "Why relative beats absolute, within minutes: trained on sums of at most 4 digits, tested on up to 10.",
+        "Why relative beats absolute, and columns beat both, within minutes: trained on sums of at most 4 digits, "
+        "tested on up to 10, and without a canvas on up to 50.",
         quickstart,
     ),
     Recipe(

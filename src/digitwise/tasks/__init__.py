@@ -7,6 +7,7 @@ import numpy as np
 
 from digitwise.coordinates import Coordinates
 from digitwise.digits import Digits
+from digitwise.tasks.arithmetic import Arithmetic, Kind
 from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
 from digitwise.tasks.conditional import (
     CONDITIONAL,
@@ -27,6 +28,7 @@ from digitwise.tasks.distributions import (
     UniformLengths,
     UniformValues,
 )
+from digitwise.tasks.practice import Practice
 from digitwise.tasks.symbols import Tokens
 from digitwise.tasks.text import TextAddition, TextMultiplication
 
@@ -60,29 +62,34 @@ class Task(Protocol):
     def render(self, operands: Operands) -> list[str]: ...
 
 
-DISTRIBUTIONS = PLAIN | CONDITIONAL
-TASKS = {
+DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
+CANVAS_TASKS = {
     "addition": Addition,
     "multiplication": Multiplication,
     "text-addition": TextAddition,
     "text-multiplication": TextMultiplication,
 }
+TASKS = CANVAS_TASKS | {"arithmetic": Arithmetic}
 
 __all__ = [
+    "CANVAS_TASKS",
     "DISTRIBUTIONS",
     "TASKS",
     "Addition",
+    "Arithmetic",
     "Batch",
     "Cascade",
     "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
+    "Kind",
     "MixedComplexity",
     "Mixture",
     "Multiplication",
     "NinesRun",
     "NoCarry",
     "Operands",
+    "Practice",
     "Shifted",
     "ShortMultipliers",
     "Task",
