@@ -41,7 +41,7 @@ def test_the_format_by_hand():
     batch = task.encode(task.pose(Kind("+"), [digits_of(123), digits_of(4095)]))
     spelled = "".join(SPELLING[symbol] for symbol in batch.tokens[0])
     assert spelled == "321__" + "5904_" + "+++++"  # least significant first, one row after the other
-    position, operand, place, slot = task.coordinates(15)
+    position, operand, place, slot = task.coordinates(np.zeros((1, 15), dtype=np.uint8))
     assert operand.tolist() == [0] * 5 + [1] * 5 + [-1] * 5
     assert place.tolist() == [0, 1, 2, 3, 4] * 3
     assert slot.tolist() == [-1] * 10 + [0, 1, 2, 3, 4]
@@ -49,7 +49,7 @@ def test_the_format_by_hand():
     product = Arithmetic("*", multiplier=2)
     batch = product.encode(product.pose(Kind("*", 2), [digits_of(56), digits_of(4297)]))
     assert "".join(SPELLING[symbol] for symbol in batch.tokens[0]) == "65" + "7924__" + "******"
-    assert product.coordinates(14).place.tolist() == [0, 1] + [0, 1, 2, 3, 4, 5] * 2
+    assert product.coordinates(np.zeros((1, 14), dtype=np.uint8)).place.tolist() == [0, 1] + [0, 1, 2, 3, 4, 5] * 2
 
 
 def test_problems_of_all_kinds_share_a_layout():

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -30,7 +31,7 @@ def problem(name: str, length: int = 6, count: int = 5) -> tuple[Ripple, torch.T
             for parameter in model.parameters():
                 parameter.add_(0.2 * torch.randn_like(parameter))
     tokens = torch.as_tensor(task.write(task.draw(ExactLength(length), generator(0, "ripple"), count)))
-    return model, tokens, task.coordinates(tokens.shape[1]).map(lambda array: torch.as_tensor(array.copy()))
+    return model, tokens, task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -108,7 +109,9 @@ def test_every_round_is_a_shorter_problem(monkeypatch):
         third = flat(tokens, coordinates, rounds=3)
         for place in range(3, places):
             kept = tokens.view(3, 3, places)[:, :, place - 2 : place + 1].flatten(1)
-            shorter = task.coordinates(9).map(lambda array: torch.as_tensor(array.copy()))
+            shorter = task.coordinates(np.zeros((1, 9), dtype=np.uint8)).map(
+                lambda array: torch.as_tensor(array.copy())
+            )
             torch.testing.assert_close(flat(kept, shorter)[:, -1], third[:, place], rtol=1e-4, atol=1e-5)
 
 
@@ -144,7 +147,7 @@ def test_neighbours_grow_linearly(length):
 
 def test_models_without_a_canvas_refuse_what_they_cannot_be():
     reach = extent(Arithmetic().coordinates())
-    with pytest.raises(ValueError, match="--encoding place"):
+    with pytest.raises(ValueError, match="--encoding by-column"):
         Ripple(ARCHITECTURE, Relative(), reach, 14, 11)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="--repeated 1"):
         Ripple(Architecture(layers=2), ByColumn(), reach, 14, 11)

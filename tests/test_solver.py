@@ -78,7 +78,7 @@ def test_it_says_what_the_network_says(run):
         problem = Problem.parse(text)
         numbers = [solver_module.dg.parse([number]) for number in problem.numbers]
         tokens = torch.as_tensor(ours.task.write(ours.task.pose(problem.kind, numbers)))
-        coordinates = ours.task.coordinates(tokens.shape[1]).map(lambda array: torch.as_tensor(array.copy()))
+        coordinates = ours.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
         with torch.no_grad():
             shares, symbols = ours.model(tokens, coordinates)[0].softmax(-1).max(-1)
         expected = "".join("0123456789_"[symbol] for symbol in symbols.flip(0)).lstrip("_") or "_"

@@ -31,7 +31,7 @@ from digitwise.experiment import Locator
 from digitwise.model import Architecture, Encoder
 from digitwise.rng import generator
 from digitwise.runs import Run
-from digitwise.tasks import ExactLength, TextAddition, TextMultiplication, UniformLengths
+from digitwise.tasks import Addition, ExactLength, TextAddition, TextMultiplication, UniformLengths
 from digitwise.tasks.symbols import PAD, read_answers
 from digitwise.tasks.text import FILLER, SYMBOLS, WORDS, read
 from digitwise.text import answered_at_last, find_numbers, pad_numbers
@@ -364,7 +364,7 @@ def test_an_answer_does_not_depend_on_the_other_rows():
 
 
 def test_canvas_coordinates_are_worked_out_once():
-    locate = Locator(conformance.TASKS["addition"](6), torch.device("cpu"))
+    locate = Locator(Addition(6), torch.device("cpu"))
     assert locate(np.zeros((2, 13), np.uint8)) is locate(np.zeros((5, 13), np.uint8))
     task = TextAddition(6)
     locate = Locator(task, torch.device("cpu"))

@@ -24,8 +24,8 @@ def coordinates_of(task: str, canvas: int) -> Coordinates:
 
 
 def check(encoding: Encoding) -> None:
-    """Run every test on every task's coordinates."""
-    for task in CANVAS_TASKS:
+    """Run every test on the coordinates of every task that it is for."""
+    for task in (name for name in CANVAS_TASKS if encoding.ragged or not name.startswith("text")):
         coordinates = coordinates_of(task, canvas=6)
         for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
             test(encoding, coordinates)

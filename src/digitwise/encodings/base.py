@@ -49,6 +49,8 @@ class Encoding:
 
     #: Does it work on sequences longer than the extent it was built for?
     any_length: ClassVar[bool] = False
+    #: Can tokens stand elsewhere in each row of a batch, as numbers in a text do?
+    ragged: ClassVar[bool] = True
     #: What `digitwise.conformance` holds it to.
     symmetries: ClassVar[tuple[Symmetry, ...]] = ()
 

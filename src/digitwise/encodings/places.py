@@ -42,6 +42,7 @@ class ByColumn(Encoding):
     """The operand (a multiplier) whose digits every token sees, each with a vector of its own."""
 
     any_length = True
+    ragged = False
 
     @property
     def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
@@ -72,6 +73,10 @@ class PlaceVectors(Vectors):
 
     def prepare(self, coordinates: Coordinates) -> Neighbours:
         _, operand, place, _ = coordinates
+        if operand.ndim == 2:  # a row for each problem
+            if (operand != operand[:1]).any() or (place != place[:1]).any():
+                raise ValueError("columns need rows that all stand alike: use by-place for numbers in a text")
+            operand, place = operand[0], place[0]
         uniform, window, reach = self.statement.uniform, self.statement.window, self.statement.reach
         here = torch.arange(len(operand), device=operand.device)
         row = within(operand + 1, self.rows, "an operand")

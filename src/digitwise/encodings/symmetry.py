@@ -81,7 +81,7 @@ class PlaceTranslation(Symmetry):
     """Moving the places of all digits by the same amount changes nothing."""
 
     def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
-        q = random_queries(shape, len(coordinates.position))
+        q = random_queries(shape, coordinates)
         here = what_is_added(vectors, shape, q, coordinates)
         moved = torch.where(coordinates.place < 0, -1, coordinates.place + 3)
         return _gap(here, what_is_added(vectors, shape, q, coordinates._replace(place=moved)))
