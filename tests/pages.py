@@ -87,7 +87,9 @@ def seeds(argument: str) -> str:
     folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
     blocks = []
     for folder in folders:
-        runs = find_runs(folder)
+        runs = [run for run in find_runs(folder) if run.finished]
+        if not runs:
+            continue
         minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
         text = tables.text(over_seeds(runs)) or "not tested yet"
         blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from digitwise.counts import Count, wilson
+from digitwise.counts import Count, merge, wilson
 from digitwise.runs import Run
 
 
@@ -12,10 +12,9 @@ def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A row for each suite, length and stratum, from the last checkpoint of every run that was tested on it."""
     cells: dict[tuple, list[Count]] = {}
     for run in runs:
-        for count in run.counts():
-            if not count.group and count.checkpoint in run.select("last"):
-                key = (count.suite, count.version, count.length, count.stratum)
-                cells.setdefault(key, []).append(count)
+        last = [count for count in run.counts() if not count.group and count.checkpoint in run.select("last")]
+        for key, cell in merge(last, by=_cell).items():
+            cells.setdefault(key, []).append(cell)
     return [
         {
             "suite": suite,
@@ -31,3 +30,9 @@ def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
         }
         for (suite, _, length, stratum), found in sorted(cells.items())
     ]
+
+
+def _cell(count: Count) -> tuple[str, int, int, str]:
+    """The cases of the edges suite are few problems each: they are added up, for each kind of problem."""
+    stratum = count.stratum.rpartition(": ")[0] if count.suite == "edges" else count.stratum
+    return count.suite, count.version, count.length, stratum

@@ -144,8 +144,9 @@ class Solver:
     def save_pretrained(self, folder: Path) -> Path:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: part.contiguous().cpu() for name, part in self.model.state_dict().items()},
-                  folder / "weights.safetensors")  # fmt: skip
+        weights = folder / "weights.safetensors"
+        save_file({name: part.contiguous().cpu() for name, part in self.model.state_dict().items()}, weights)
+        weights.chmod(0o644)  # others are to read it too
         config = {"format": FORMAT, "name": self.name, "experiment": describe(self.experiment)}
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
         (folder / CARD).write_text(self.card)
