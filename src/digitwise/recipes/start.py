@@ -43,7 +43,7 @@ def columns(experiment: Experiment) -> Experiment:
         data=Practice(longest),
         encoding=ByColumn(),
         architecture=Architecture(layers=1, repeated=1, width=64, heads=4),
-        training=Training(steps=1000, batch=128, rate=2e-3, average=0.99),
+        training=Training(steps=1500, batch=128, rate=2e-3, average=0.99),
         testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
     )
 
