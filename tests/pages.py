@@ -45,9 +45,9 @@ def tree(_: str) -> str:
 
 def arms_of(folder: Path) -> dict[str, list[Run]]:
     """The runs of a recipe's results by arm."""
-    arms: dict[str, list[Run]] = {}
+    arms: dict[str, list[Run]] = {arm: [] for arm in find(folder.name).arms("cpu")}
     for run in find_runs(folder):
-        arms.setdefault(run.folder.name.rpartition("-seed")[0], []).append(run)
+        arms[run.folder.name.rpartition("-seed")[0]].append(run)
     return arms
 
 
