@@ -62,7 +62,7 @@ def nocarry(e: Evidence) -> str:
 
 
 def m1(e: Evidence) -> str:
-    """At the last checkpoint: the best on validation of a model that is wrong on all long numbers is there by chance."""
+    """At the last checkpoint: where all long numbers are wrong, the best on validation is best by chance."""
     relative = [e.count("m1-rpe", "relative", length, checkpoint="last") for length in (5, 15)]
     absolute = [e.count("m1-ape", "absolute", length, checkpoint="last") for length in (5, 10)]
     return all_of(
