@@ -2,8 +2,8 @@
 
 All were written down before their recipes ran, with one exception: trial runs of the a1 and a2 setting, seed 0 among
 them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2, A3 and text-add were written.
-Two were changed after they had been seen: M1 and M2 are judged at the last checkpoint (`m1` says why). M1 failed before,
-because the best checkpoint of m1-rpe was its first; M2 held before, for the same reason, and does not now.
+Two were changed after they had been seen: M1 and M2 are judged at the last checkpoint (`m1` says why). M1 failed
+before, because the best checkpoint of m1-rpe was its first; M2 held before, for the same reason, and does not now.
 """
 
 from collections.abc import Callable
@@ -266,7 +266,8 @@ CLAIMS = [
           "last checkpoint: both at least 0.9 at 5 digits; absolute at most 0.1 at 10; relative loses 5 points by 15",
           ("m1-ape", "m1-rpe"), m1),
     Claim("M2", "Uniform positions carry products to longer multiplicands than relative ones.",
-          "last checkpoint: at 10 digits uniform is above relative and relative above absolute", ("m1-ape", "m1-rpe", "m2-upe"), m2),
+          "last checkpoint: at 10 digits uniform is above relative and relative above absolute",
+          ("m1-ape", "m1-rpe", "m2-upe"), m2),
     Claim("M2-large", "For larger multipliers the advantage of uniform positions over relative ones grows.",
           "scaled to 2-digit multipliers: at 8 digits, at equal accuracy at 5, uniform is above relative",
           ("m1-rpe-3", "m2-upe-3"), larger_multiplier),
