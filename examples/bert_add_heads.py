@@ -4,7 +4,7 @@
     python examples/bert_add_heads.py --steps 20      # only to see that it runs
 
 Nothing is downloaded: the model comes from a config, the tokenizer from the words of the sentences. Both models see the
-same tokens. Half of the heads of the second one get vectors by place among the digits, and its numbers share one
+same tokens. All heads but one of the second model get vectors by place among the digits, and its numbers share one
 absolute position, since their places are the business of these heads. Nothing else differs.
 """
 
@@ -69,7 +69,7 @@ class AddHeads(nn.Module):
     def __init__(self, config: BertConfig, attention: nn.Module, dense: nn.Linear):
         super().__init__()
         heads = config.num_attention_heads
-        encoding = HeadGroups(((heads // 2, ByPlace(deviation=0.0)), (heads - heads // 2, Nothing())))
+        encoding = HeadGroups(((heads - 1, ByPlace(deviation=0.0)), (1, Nothing())))
         reach = Extent(config.max_position_embeddings, TASK.widths)
         self.part = PairwiseAttention(config.hidden_size, heads, encoding, reach, batch_first=True)
         mine = self.part.attention
