@@ -69,7 +69,7 @@ class AddHeads(nn.Module):
     def __init__(self, config: BertConfig, attention: nn.Module, dense: nn.Linear):
         super().__init__()
         heads = config.num_attention_heads
-        encoding = HeadGroups(((heads - 1, ByPlace(deviation=0.0)), (1, Nothing())))
+        encoding = HeadGroups(((heads - 1, ByPlace(deviation=0.0, reach=3)), (1, Nothing())))
         reach = Extent(config.max_position_embeddings, TASK.widths)
         self.part = PairwiseAttention(config.hidden_size, heads, encoding, reach, batch_first=True)
         mine = self.part.attention

@@ -225,6 +225,8 @@ def test_impossible_texts_are_refused():
         ByPlace(),
         UniformByPlace(),
         UniformByPlace(operand=1),
+        ByPlace(reach=2),
+        UniformByPlace(reach=1),
         HeadGroups(((1, UniformByPlace()), (1, ByPlace()))),
         Sum((Absolute(room=9), HeadGroups())),
         HeadGroups(((4, Relative()), (4, Absolute()))),

@@ -25,19 +25,27 @@ class ByPlace(Pairwise):
     """Relative positions among digits: one vector for each difference of places, whatever stands between them.
 
     Digits of equal places get the same vector, of the same number or of another one: that is how columns are added.
-    Pairs with a token that belongs to no number get nothing; nothing is masked.
+    Pairs with a token that belongs to no number get nothing; nothing is masked. `reach` clips the differences: then digits
+    that are further apart than any in training get a vector that training has shown.
     """
+
+    reach: int | None = None
+
+    def _furthest(self, extent: Extent) -> int:
+        furthest = max(extent.places, default=1) - 1
+        return furthest if self.reach is None else min(furthest, self.reach)
 
     @property
     def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
         return (ByOperandAndPlace(), NumbersOnly())
 
     def num_classes(self, extent: Extent) -> int:
-        return 2 * max(extent.places, default=1) - 1
+        return 2 * self._furthest(extent) + 1
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
         """Of number tokens only."""
-        return coordinates.place[:, None] - coordinates.place[None, :] + max(extent.places, default=1) - 1
+        furthest = self._furthest(extent)
+        return (coordinates.place[:, None] - coordinates.place[None, :]).clamp(-furthest, furthest) + furthest
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
         return NumberVectors(self, shape, extent)
