@@ -25,8 +25,8 @@ class ByPlace(Pairwise):
     """Relative positions among digits: one vector for each difference of places, whatever stands between them.
 
     Digits of equal places get the same vector, of the same number or of another one: that is how columns are added.
-    Pairs with a token that belongs to no number get nothing; nothing is masked. `reach` clips the differences: then digits
-    that are further apart than any in training get a vector that training has shown.
+    Pairs with a token that belongs to no number get nothing; nothing is masked. `reach` clips the differences: then
+    digits that are further apart than any in training get a vector that training has shown.
     """
 
     reach: int | None = None
