@@ -48,8 +48,27 @@ def test_the_format_by_hand():
     assert position.tolist() == list(range(15))
     product = Arithmetic("*", multiplier=2)
     batch = product.encode(product.pose(Kind("*", 2), [digits_of(56), digits_of(4297)]))
-    assert "".join(SPELLING[symbol] for symbol in batch.tokens[0]) == "65" + "7924__" + "******"
-    assert product.coordinates(np.zeros((1, 14), dtype=np.uint8)).place.tolist() == [0, 1] + [0, 1, 2, 3, 4, 5] * 2
+    assert "".join(SPELLING[symbol] for symbol in batch.tokens[0]) == "65" + "7924__" + "******" * 2
+    _, operand, place, slot = product.coordinates(batch.tokens)
+    assert place.tolist() == [0, 1] + [0, 1, 2, 3, 4, 5] * 3
+    assert operand.tolist() == [0] * 2 + [1] * 6 + [-2] * 6 + [-1] * 6
+    assert slot.tolist() == [-1] * 14 + [0, 1, 2, 3, 4, 5]
+    shorter = product.write(product.pose(Kind("*", 1), [digits_of(6), digits_of(4297)]))
+    assert "".join(SPELLING[symbol] for symbol in shorter[0]) == "6_" + "7924__" + "______" + "******"
+
+
+def test_fewer_numbers_use_the_last_rows():
+    task = Arithmetic("+-*", summands=4, multiplier=2)
+    cases = {
+        Kind("+", 4): ("1_", "2_", "3_", "4_", "++", "++", "++"),
+        Kind("+", 3): ("__", "1_", "2_", "3_", "++", "++", "++"),
+        Kind("-", 2): ("__", "__", "9_", "2_", "__", "++", "--"),
+    }
+    for kind, lines in cases.items():
+        numbers = [digits_of(int(line[0])) for line in lines[:4] if line[0] != "_"]
+        (tokens,) = task.write(task.pose(kind, numbers))
+        spelled = "".join(SPELLING[symbol] for symbol in tokens)
+        assert spelled == "__" + "___" + "".join(line + line[-1] for line in lines)
 
 
 def test_problems_of_all_kinds_share_a_layout():
@@ -58,11 +77,11 @@ def test_problems_of_all_kinds_share_a_layout():
     shares = np.bincount(operands[0][:, 0], minlength=len(EVERYTHING.kinds)) / 700
     assert len(shares) == 3 + 1 + 3 and shares.min() > 0.08
     tokens = EVERYTHING.encode(operands).tokens
-    places = (tokens.shape[1] - 3) // 5
+    places = (tokens.shape[1] - 3) // 8
     for kind, row in zip(operands[0][:, 0], tokens, strict=True):
-        used = EVERYTHING.kinds[kind].rows
-        assert (row[:3] == PAD).all() == (EVERYTHING.kinds[kind].operator != "*")
-        assert (row[3 + used * places : -places] == PAD).all()
+        product, used = EVERYTHING.kinds[kind].operator == "*", EVERYTHING.kinds[kind].rows
+        assert (row[: 3 + places] == PAD).all() == (not product)
+        assert (row[3 + places : (0 if product else -used) * places - 3 * places] == PAD).all()
 
 
 def test_widths_vary_and_training_shows_no_more_than_five_digits():

@@ -7,6 +7,7 @@ import torch
 
 from digitwise import conformance
 from digitwise.encodings import ENCODINGS, Absolute, Nothing, Pairwise, Permutation, Relative, Translation, Uniform
+from digitwise.tasks import Addition
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
@@ -66,7 +67,7 @@ def test_the_suite_can_fail(encoding, message):
 
 
 def test_class_maps_by_hand():
-    coordinates = conformance.coordinates_of("addition", canvas=1)  # tokens a + b
+    coordinates = conformance.coordinates_of(Addition(1), 1)  # tokens a + b
     reach = conformance.extent(coordinates)
     assert Relative().classes(coordinates, reach).tolist() == [[2, 1, 0], [3, 2, 1], [4, 3, 2]]  # distance i - j + 2
     assert Uniform().classes(coordinates, reach).tolist() == [[5, 1, 0], [5, 2, 1], [5, 3, 2]]  # c_1 for every query

@@ -1,4 +1,4 @@
-"""The rippling encoder: gathered neighbours equal scores of all pairs, and settling equals rounds without end."""
+"""The rippling encoder: its neighbours are those of the format, waves and rounds come to the same rest."""
 
 import math
 
@@ -8,7 +8,8 @@ import torch
 
 from digitwise.coordinates import Coordinates, extent
 from digitwise.encodings import ByColumn, Relative
-from digitwise.model import Architecture, Encoder
+from digitwise.encodings.places import CLASSES
+from digitwise.model import Architecture
 from digitwise.ripple import Ripple
 from digitwise.rng import generator
 from digitwise.tasks import Arithmetic, ExactLength
@@ -16,9 +17,10 @@ from digitwise.tasks import Arithmetic, ExactLength
 ARCHITECTURE = Architecture(layers=1, repeated=1, rounds=4, width=16, heads=2, feedforward=32)
 CASES = {
     "sums": (Arithmetic("+"), ByColumn()),
-    "sums of three, window 2": (Arithmetic("+", summands=3), ByColumn(window=2)),
-    "products": (Arithmetic("*", multiplier=2), ByColumn(reach=1, uniform=0)),
-    "everything": (Arithmetic("+-*"), ByColumn(reach=2, uniform=0)),
+    "sums of up to four": (Arithmetic("+", summands=4), ByColumn()),
+    "products": (Arithmetic("*", multiplier=2), ByColumn(products=True)),
+    "everything": (Arithmetic("+-*"), ByColumn(products=True)),
+    "everything, many summands": (Arithmetic("+-*", summands=5, multiplier=2), ByColumn(products=True)),
 }
 
 
@@ -30,52 +32,65 @@ def problem(name: str, length: int = 6, count: int = 5) -> tuple[Ripple, torch.T
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(0.2 * torch.randn_like(parameter))
+            model.readout.weight.mul_(3)  # so that it is sure of most answers
     tokens = torch.as_tensor(task.write(task.draw(ExactLength(length), generator(0, "ripple"), count)))
     return model, tokens, task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gathered_neighbours_equal_the_scores_of_all_pairs(name):
-    """The distinct layer of a plain encoder with the same weights, which looks at all pairs and adds `scores`."""
-    ripple, tokens, coordinates = problem(name)
-    plain = Encoder(ARCHITECTURE, CASES[name][1], extent(CASES[name][0].coordinates()), 14, 11).eval()
-    plain.load_state_dict(ripple.state_dict())
-    with torch.no_grad():
-        prepared = plain.vectors.prepare(coordinates)
-        embedded = plain.embedding_norm(plain.embedding(tokens.long()))
-        expected = plain.layers[0](embedded, lambda q: plain.vectors.scores(0, q, prepared))
-        answers = coordinates.slot >= 0
-        found = ripple._columns(tokens, coordinates).start_AW
-    torch.testing.assert_close(found, expected[:, answers].flatten(0, 1), rtol=1e-4, atol=1e-5)
+def looks_at(task: Arithmetic, tokens: torch.Tensor, coordinates: Coordinates) -> dict[int, dict[str, int]]:
+    """What each cell sees, from the description of the format alone: class -> token."""
+    _, operand, place, _ = (array.tolist() for array in coordinates)
+    index = {key: token for token, key in enumerate(zip(operand, place, strict=True))}
+    summands = max(operand) + 1 - (2 if task.alone else 0)
+    found = {}
+    for token, (number, here) in enumerate(zip(operand, place, strict=True)):
+        if number >= 0:
+            continue
+        from_end = -1 - number
+        seen = {"itself": (number, here), "below": (number, here - 1), "above": (number - 1, here)}
+        if summands > from_end:
+            seen["summand"] = (max(operand) - from_end, here)
+        if summands == task.steps + 1 and from_end == task.steps - 1:
+            seen["first"] = (2 if task.alone else 0, here)
+        if task.alone:
+            seen |= {"shifted": (number - 1, here - 1), "multiplier": (0, from_end), "multiplicand": (1, here)}
+        found[token] = {kind: index[key] for kind, key in seen.items() if key in index}
+    return found
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_columns_by_hand(name):
-    """Loops over problems, columns and neighbours, with nothing gathered."""
+def test_the_cells_by_hand(name):
+    """Loops over problems, cells and neighbours, with nothing gathered."""
     model, tokens, coordinates = problem(name, length=3, count=2)
-    layer, heads, vectors = model.layers[-1], ARCHITECTURE.heads, model.vectors
+    heads, vectors = ARCHITECTURE.heads, model.vectors
+    neighbours = looks_at(CASES[name][0], tokens, coordinates)
     with torch.no_grad():
         logits = model(tokens, coordinates)
-        prepared = vectors.prepare(coordinates)
         x = model.embedding_norm(model.embedding(tokens.long()))
-        x = model.layers[0](x, lambda q: vectors.scores(0, q, prepared))
-        answers = (coordinates.slot >= 0).nonzero()[:, 0].tolist()
+
+        def apply(number: int, row: int, token: int, start: torch.Tensor, others: dict) -> torch.Tensor:
+            layer = model.layers[number]
+            query = layer.attention.query(layer.norms[0](start)).view(heads, -1) / math.sqrt(8)
+            keys, values = [], []
+            for kind, other in neighbours[token].items():
+                seen = start if kind == "itself" else others.get(other, None if other in neighbours else x[row, other])
+                if seen is not None:
+                    normed = layer.norms[0](seen)
+                    vector = vectors.tables[number][CLASSES.index(kind)]
+                    keys.append(layer.attention.key(normed).view(heads, -1) + vector)
+                    values.append(layer.attention.value(normed).view(heads, -1))
+            weights = torch.stack([(query * key).sum(-1) for key in keys]).softmax(0)
+            mixed = sum(weight[:, None] * value for weight, value in zip(weights, values, strict=True))
+            out = start + layer.attention.out(mixed.flatten())
+            return out + layer.feedforward(layer.norms[1](out))
+
         for row in range(len(tokens)):
-            state = {}
-            for place, token in enumerate(answers):
-                start = x[row, token]
-                query = layer.attention.query(layer.norms[0](start)).view(heads, -1) / math.sqrt(8)
-                keys, values = [], []
-                for other, kind, bias in zip(*(part[token].tolist() for part in prepared), strict=True):
-                    if bias == 0:
-                        normed = layer.norms[0](state.get(other, x[row, other]))
-                        keys.append(layer.attention.key(normed).view(heads, -1) + vectors.tables[1][kind])
-                        values.append(layer.attention.value(normed).view(heads, -1))
-                weights = torch.stack([(query * key).sum(-1) for key in keys]).softmax(0)
-                mixed = sum(weight[:, None] * value for weight, value in zip(weights, values, strict=True))
-                out = start + layer.attention.out(mixed.flatten())
-                state[token] = model.state_norm(out + layer.feedforward(layer.norms[1](out)))
-                torch.testing.assert_close(logits[row, place], model.readout(state[token]), rtol=1e-4, atol=1e-4)
+            state: dict[int, torch.Tensor] = {}
+            for token in sorted(neighbours):  # row by row, each from its lowest place up
+                state[token] = model.state_norm(apply(1, row, token, apply(0, row, token, x[row, token], {}), state))
+                if coordinates.slot[token] >= 0:
+                    expected = logits[row, coordinates.slot[token]]
+                    torch.testing.assert_close(expected, model.readout(state[token]), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -83,9 +98,9 @@ def test_rounds_come_to_rest_where_the_columns_in_order_do(name, monkeypatch):
     model, tokens, coordinates = problem(name, length=12)
     with torch.no_grad():
         in_order = model(tokens, coordinates).softmax(-1)
-        places = in_order.shape[1]
+        enough = in_order.shape[1] + CASES[name][0].steps - 1
         monkeypatch.setattr("digitwise.ripple.STILL", 0.0)
-        torch.testing.assert_close(model(tokens, coordinates, rounds=places).softmax(-1), in_order)
+        torch.testing.assert_close(model(tokens, coordinates, rounds=enough).softmax(-1), in_order)
         assert (model(tokens, coordinates, rounds=2).softmax(-1) - in_order).abs().max() > 1e-5
         monkeypatch.undo()
         settled = model.settle(tokens, coordinates)
@@ -94,17 +109,16 @@ def test_rounds_come_to_rest_where_the_columns_in_order_do(name, monkeypatch):
     assert sure.float().mean() > 0.5
     assert torch.equal(settled.symbols_BS[sure], symbols[sure])
     assert (settled.confidence_BS - confidence)[sure].abs().max() < 0.05
-    assert 2 <= int(settled.rounds_B.max()) <= places
+    assert 2 <= int(settled.rounds_B.max()) <= enough
 
 
 def test_every_round_is_a_shorter_problem(monkeypatch):
     """In round r a column knows r - 1 columns below: its answer is that of the numbers without their lower digits."""
     _, tokens, coordinates = problem("sums", length=9, count=3)
     monkeypatch.setattr("digitwise.ripple.STILL", 0.0)
-    task, tiny = CASES["sums"][0], Architecture(layers=0, repeated=1, width=16, heads=2)
+    task, tiny = CASES["sums"][0], Architecture(layers=1, repeated=1, width=16, heads=2)
     places = int(coordinates.place.max()) + 1
     with torch.no_grad():
-        # Without a distinct layer nothing but the rounds reaches down.
         flat = Ripple(tiny, ByColumn(), extent(task.coordinates()), 14, 11)
         third = flat(tokens, coordinates, rounds=3)
         for place in range(3, places):
@@ -126,7 +140,8 @@ def test_columns_at_rest_are_left_alone(monkeypatch):
     assert sizes[1] < sizes[0] and sum(sizes) < 20 * sizes[0] and int(rounds.max()) < 20
 
 
-def test_nothing_flows_down_and_a_round_carries_by_one_window():
+def test_nothing_flows_down_and_a_round_carries_by_one_place(monkeypatch):
+    monkeypatch.setattr("digitwise.ripple.STILL", 0.0)
     model, tokens, coordinates = problem("sums", length=9, count=1)
     changed = tokens.clone()
     changed[0, 4] = (changed[0, 4] + 1) % 10  # place 4 of the first summand
@@ -134,15 +149,19 @@ def test_nothing_flows_down_and_a_round_carries_by_one_window():
         for rounds in (1, 3):
             gap = (model(tokens, coordinates, rounds) - model(changed, coordinates, rounds)).abs().amax(-1)[0]
             reached = (gap > 1e-6).nonzero()[:, 0].tolist()
-            # one place in the distinct layer, and one in each round after the first
-            assert reached[0] == 4 and reached[-1] == 4 + rounds
+            assert reached[0] == 4 and reached[-1] == 4 + rounds - 1  # one place in each round after the first
 
 
-@pytest.mark.parametrize("length", [400, 800])
-def test_neighbours_grow_linearly(length):
-    model, _, coordinates = problem("products", length=length, count=1)
-    prepared = model.vectors.prepare(coordinates)
-    assert prepared.tokens.shape[1] == 2 + 2 * 2 - 2 + 2  # itself and below; the other row twice; two multiplier digits
+def test_neighbours_do_not_grow_with_the_length_nor_with_the_rows():
+    for multiplier, length in ((2, 40), (2, 400), (9, 40)):
+        task = Arithmetic("*", multiplier=multiplier)
+        tokens = task.write(task.draw(ExactLength(length), generator(0, "long"), 1))
+        coordinates = task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+        model = Ripple(ARCHITECTURE, ByColumn(products=True), extent(task.coordinates()), 14, 11)
+        prepared = model.vectors.prepare(coordinates)
+        kinds = [CLASSES[index] for index in prepared.classes_K]
+        assert kinds == ["itself", "below", "above", "shifted", "multiplier", "multiplicand"]
+        assert all(len(table) == len(CLASSES) for table in model.vectors.tables)
 
 
 def test_models_without_a_canvas_refuse_what_they_cannot_be():

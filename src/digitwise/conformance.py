@@ -9,27 +9,33 @@ from digitwise.encodings import Encoding
 from digitwise.encodings.symmetry import random_queries, what_is_added
 from digitwise.model import Architecture, Encoder
 from digitwise.rng import generator
-from digitwise.tasks import CANVAS_TASKS, ExactLength, Task
+from digitwise.tasks import CANVAS_TASKS, Arithmetic, ExactLength, Task
 
 ARCHITECTURE = Architecture(layers=2, width=16, heads=2, feedforward=32)
 SYMBOLS, ANSWERS, BATCH = 14, 11, 3
 
 
-def coordinates_of(task: str, canvas: int) -> Coordinates:
-    """Of three problems; with text these stand at other places in each row."""
-    text = {"most": 2} if task.startswith("text") else {}  # little of it, so that a larger canvas means longer rows
-    chosen: Task = CANVAS_TASKS[task](canvas=canvas, **text)
-    tokens = chosen.encode(chosen.draw(ExactLength(canvas), generator(0, "conformance", task), BATCH)).tokens
-    return chosen.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+def tasks_for(encoding: Encoding, length: int) -> list[Task]:
+    """Tasks that the encoding is for, with numbers of this length."""
+    if encoding.columns:
+        return [Arithmetic("+-*", summands=3)] if encoding.products else [Arithmetic("+", summands=3)]  # type: ignore[attr-defined]
+    # Little text, so that a larger canvas means longer rows.
+    return [kind(canvas=length, **({"most": 2} if "text" in name else {})) for name, kind in CANVAS_TASKS.items()]
+
+
+def coordinates_of(task: Task, length: int) -> Coordinates:
+    """Of three problems; in a text these stand at other places in each row."""
+    tokens = task.encode(task.draw(ExactLength(length), generator(0, "conformance"), BATCH)).tokens
+    return task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
 
 
 def check(encoding: Encoding) -> None:
     """Run every test on the coordinates of every task that it is for."""
-    for task in (name for name in CANVAS_TASKS if encoding.ragged or not name.startswith("text")):
-        coordinates = coordinates_of(task, canvas=6)
+    for task, larger in zip(tasks_for(encoding, 6), tasks_for(encoding, 13), strict=True):
+        coordinates = coordinates_of(task, 6)
         for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
             test(encoding, coordinates)
-        any_length(encoding, coordinates, coordinates_of(task, canvas=13))
+        any_length(encoding, coordinates, coordinates_of(larger, 13))
 
 
 def built(encoding: Encoding, reach: Extent) -> Encoder:

@@ -49,8 +49,8 @@ class Encoding:
 
     #: Does it work on sequences longer than the extent it was built for?
     any_length: ClassVar[bool] = False
-    #: Can tokens stand elsewhere in each row of a batch, as numbers in a text do?
-    ragged: ClassVar[bool] = True
+    #: Is it for the columns of arithmetic without a canvas, instead of a canvas or a text?
+    columns: ClassVar[bool] = False
     #: What `digitwise.conformance` holds it to.
     symmetries: ClassVar[tuple[Symmetry, ...]] = ()
 

@@ -95,22 +95,28 @@ class Uniform(Pairwise):
     """Eq. upe: every query sees the same vector c_1..c_k for a digit of `operand` (the multiplier); relative elsewhere.
 
     The paper defines c_i for queries other than i itself. A multiplier digit that looks at itself gets its uniform
-    vector too: that is the simplest choice, and the only one under which the key alone decides.
+    vector too: that is the simplest choice, and the only one under which the key alone decides. `reach` clips the
+    distances elsewhere.
     """
 
     operand: int = 0
+    reach: int | None = None
 
     @property
     def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
         return (SameForEveryQuery(self.operand),)
 
+    @property
+    def any_length(self) -> bool:  # type: ignore[override]
+        return self.reach is not None
+
     def num_classes(self, extent: Extent) -> int:
-        return Relative().num_classes(extent) + extent.places[self.operand]
+        return Relative(reach=self.reach).num_classes(extent) + extent.places[self.operand]
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
-        relative = Relative().classes(coordinates, extent)
-        uniform = Relative().num_classes(extent) + coordinates.place
-        return torch.where(coordinates.operand == self.operand, uniform, relative)
+        relative = Relative(reach=self.reach)
+        uniform = relative.num_classes(extent) + coordinates.place
+        return torch.where(coordinates.operand == self.operand, uniform, relative.classes(coordinates, extent))
 
 
 @dataclass(frozen=True)

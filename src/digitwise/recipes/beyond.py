@@ -8,7 +8,8 @@ from digitwise.model import Architecture
 from digitwise.recipes.base import Arms, Recipe, Test
 from digitwise.tasks import Arithmetic, Practice
 
-ADDER = Architecture(layers=1, repeated=1, width=64, heads=4)
+ADDER = Architecture(layers=1, repeated=1, width=96, heads=4)
+MULTIPLIER = Architecture(layers=2, repeated=1, width=128, heads=8)
 TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
 #: Problems for each length. Long ones cost more, and have more columns to fail in.
 SHORT, LONG, LONGEST = 1000, 300, 50
@@ -19,13 +20,12 @@ def experiment(
 ) -> Arms:
     """A model of the kinds of problems it is to know; its encoding follows from them."""
     task = Arithmetic(operators, summands, multiplier)
-    encoding = ByColumn(reach=task.multiplier - 1, uniform=0) if task.alone else ByColumn()
     return {
         name.removeprefix("beyond-"): Experiment(
             name=name,
             task=task,
             data=Practice(5, borrows="-" in operators),
-            encoding=encoding,
+            encoding=ByColumn(products="*" in operators),
             architecture=architecture,
             training=training,
             testing=Testing((5, 10, 20, 50), problems=SHORT, validation_lengths=(5,)),
@@ -38,22 +38,21 @@ def addition(profile: str) -> Arms:
 
 
 def summands(profile: str) -> Arms:
-    return experiment("beyond-summands", "+", replace(ADDER, width=128), replace(TRAINING, steps=6000), summands=5)
-
-
-MULTIPLIER = Architecture(layers=2, repeated=1, width=128, heads=8)
+    return experiment("beyond-summands", "+", ADDER, TRAINING, summands=5)
 
 
 def product1(profile: str) -> Arms:
-    return experiment("beyond-product1", "*", replace(MULTIPLIER, layers=1), TRAINING, multiplier=1)
+    return experiment(
+        "beyond-product1", "*", replace(MULTIPLIER, layers=1), replace(TRAINING, steps=2000), multiplier=1
+    )
 
 
 def product3(profile: str) -> Arms:
-    return experiment("beyond-product3", "*", MULTIPLIER, replace(TRAINING, steps=12_000, rate=1e-3))
+    return experiment("beyond-product3", "*", MULTIPLIER, replace(TRAINING, steps=5000))
 
 
 def everything(profile: str) -> Arms:
-    return experiment("beyond-all", "+-*", MULTIPLIER, replace(TRAINING, steps=15_000, rate=1e-3))
+    return experiment("beyond-all", "+-*", MULTIPLIER, replace(TRAINING, steps=5000))
 
 
 UNIFORM = Test("uniform", (5, 10, 20, 50, 100, 200), SHORT)

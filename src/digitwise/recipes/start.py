@@ -42,7 +42,7 @@ def columns(experiment: Experiment) -> Experiment:
         task=Arithmetic("+"),
         data=Practice(longest),
         encoding=ByColumn(),
-        architecture=Architecture(layers=1, repeated=1, width=64, heads=4),
+        architecture=Architecture(layers=1, repeated=1, width=96, heads=4),
         training=Training(steps=1500, batch=128, rate=2e-3, average=0.99),
         testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
     )

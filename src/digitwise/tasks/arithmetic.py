@@ -1,13 +1,18 @@
 """Arithmetic on columns, without a canvas: numbers of any length, one below the other.
 
-    123 + 4095      operands    _ _ 1 2 3        56 * 4297      multiplier        5 6
-                                _ 4 0 9 5                       operand    _ _ 4 2 9 7
-                    answer      + + + + +                       answer     * * * * * *
-                                _ 4 2 1 8                                  2 4 0 6 3 2      read at the answer's row
+    123 + 4095      summands   _ _ 1 2 3         56 * 4297      multiplier        5 6
+                               _ 4 0 9 5                        multiplicand  _ _ 4 2 9 7
+                    answer     + + + + +                        first row     * * * * * *    for the 5
+                               _ 4 2 1 8                        answer        * * * * * *    for the 6
+                                                                              2 4 0 6 3 2    is read there
 
-Rows are padded to the longest answer and can be padded further. The answer has a row of its own, made of the operator,
-so slot = place and no token is operand and answer at once. The multiplier stands alone. A difference is written with as
-many digits as its larger number has: whether a zero leads is known at the top only, and nothing flows down from there.
+Rows are padded to the longest answer and can be padded further. Below the numbers stand rows of cells, made of the
+operator, one for each number that is taken in (two in the first row, if all are needed): as many as the most summands
+less one, or as the multiplier has digits. The answer is read in the last one, so slot = place; problems that need fewer
+rows use the last ones. Cells have no operand, and the rows before the answer's have -2, -3 and so on for one.
+
+A difference is written with as many digits as its larger number has: whether a zero leads is known at the top only, and
+nothing flows down from there.
 """
 
 from collections.abc import Sequence
@@ -96,24 +101,39 @@ class Arithmetic:
         return LONGEST + self.overflow
 
     @property
+    def summed(self) -> int:
+        """Rows of summands."""
+        return max((kind.size for kind in self.kinds if kind.operator != "*"), default=0)
+
+    @property
+    def steps(self) -> int:
+        """Rows of cells."""
+        return max(self.summed - 1, self.alone)
+
+    @property
+    def _lines(self) -> int:
+        """Rows of any length: the multiplicand, the summands, the cells."""
+        return bool(self.alone) + self.summed + self.steps
+
+    @property
     def num_tokens(self) -> int:
-        return self.alone + (self.rows + 1) * self.num_slots
+        return self.alone + self._lines * self.num_slots
 
     def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
         """Of as many tokens as a batch has; by default of the shortest problems."""
-        places = self.overflow + 1 if tokens is None else (tokens.shape[1] - self.alone) // (self.rows + 1)
-        operand = np.repeat(np.arange(self.rows + 1) + bool(self.alone), places)
-        operand[-places:] = -1
-        operand = np.concatenate([np.zeros(self.alone, dtype=int), operand])
-        place = np.concatenate([np.arange(self.alone), np.tile(np.arange(places), self.rows + 1)])
-        return Coordinates(np.arange(len(place)), operand, place, np.where(operand < 0, place, -1))
+        places = self.overflow + 1 if tokens is None else (tokens.shape[1] - self.alone) // self._lines
+        line = np.concatenate([np.arange(self._lines - self.steps) + bool(self.alone), np.arange(-self.steps, 0)])
+        operand = np.concatenate([np.zeros(self.alone, dtype=int), np.repeat(line, places)])
+        place = np.concatenate([np.arange(self.alone), np.tile(np.arange(places), self._lines)])
+        return Coordinates(np.arange(len(place)), operand, place, np.where(operand == -1, place, -1))
 
     # Problems: the number of the kind [count, 1], the multiplier if there is any, then the rows [count, width]
 
     def draw(
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
     ) -> Operands:
-        """Problems of all kinds, or of one; a kind that is asked for has no multiplier 0, which would be too easy."""
+        """Problems of all kinds, or of one; a kind that is asked for has no multiplier 0, which would be too easy. Where
+        all kinds are drawn, a quarter of the multipliers repeats one digit: 999 makes carries that others hardly do."""
         kinds = self.kinds
         chosen = rng.integers(0, len(kinds), count) if kind is None else np.full(count, kinds.index(kind))
         width = distribution.width(LONGEST) + int(rng.integers(0, self.pads + 1))
@@ -128,6 +148,8 @@ class Arithmetic:
             numbers[mine, : drawn.shape[1], : drawn.shape[2]] = drawn
             if operator == "*":
                 multiplier = dg.sample(rng, self.alone, np.full(len(mine), size))
+                repeated = (rng.random(len(mine)) < 0.25) & (kind is None)
+                multiplier[repeated, :size] = multiplier[repeated, size - 1 : size]
                 zero = ~multiplier.any(-1) & (kind is not None)
                 multiplier[zero, 0] = rng.integers(1, 10, zero.sum(), dtype=np.uint8)
                 multipliers[mine] = multiplier
@@ -181,18 +203,22 @@ class Arithmetic:
     def write(self, operands: Operands) -> Tokens:
         """The tokens of problems, which say nothing about their answers."""
         chosen, multipliers, rows = self._parts(operands)
-        places = rows.shape[2] + self.overflow
-        tokens: list[Tokens] = [pad(multipliers, self.alone)] if self.alone else []
-        tokens += [pad(rows[:, row], places) for row in range(self.rows)]
-        operator = np.array([SYMBOL[kind.operator] for kind in self.kinds], dtype=np.uint8)[chosen]
-        for number, kind in enumerate(self.kinds):
-            mine = chosen == number
-            if self.alone and kind.operator != "*":
-                tokens[0][mine] = PAD
-            for row in range(kind.rows, self.rows):
-                tokens[row + bool(self.alone)][mine] = PAD
-        tokens.append(np.repeat(operator[:, None], places, axis=1))
-        return np.concatenate(tokens, axis=1)
+        count, _, width = rows.shape
+        places, first = width + self.overflow, bool(self.alone)
+        lines = np.full((count, self._lines, places), PAD, dtype=np.uint8)
+        alone = np.full((count, self.alone), PAD, dtype=np.uint8)
+        for number in np.unique(chosen):
+            mine, (operator, size) = np.flatnonzero(chosen == number), self.kinds[number]
+            cells = lines[mine, -self.steps :]
+            cells[:, -size:] = SYMBOL["+" if operator == "-" else operator]
+            cells[:, -1] = SYMBOL[operator]
+            lines[mine, -self.steps :] = cells
+            if operator == "*":
+                alone[mine] = pad(multipliers[mine], self.alone)
+                lines[mine, 0] = pad(rows[mine, 0], places)
+            for row in range(size) if operator != "*" else ():
+                lines[mine, first + self.summed - size + row] = pad(rows[mine, row], places)
+        return np.concatenate([alone, lines.reshape(count, -1)], axis=1)
 
     def render(self, operands: Operands) -> list[str]:
         chosen, multipliers, rows = self._parts(operands)
