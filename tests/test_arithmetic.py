@@ -164,6 +164,21 @@ def test_kinds_have_strata_of_their_own():
             assert str(eval(text)) == answer
 
 
+def test_the_more_suite_has_more_than_the_task():
+    """Five summands and three digits of a multiplier, and up to five more of each."""
+    task = Arithmetic("+-*", summands=5)
+    strata = SUITES["more"].strata(task, [6])
+    names = [f"{k + 3}-digit multiplier" for k in (1, 2, 5)] + [f"{k + 5} summands" for k in (1, 2, 5)]
+    assert sorted(stratum.name for stratum in strata) == sorted(names)
+    for stratum in strata:
+        operands = SUITES["more"].draw(stratum, 20, 0)
+        for text, answer in zip(stratum.task.render(operands), dg.render(stratum.task.solve(operands)), strict=True):
+            assert str(eval(text)) == answer
+    for one_row in (Arithmetic("+"), Arithmetic("*", multiplier=1)):
+        with pytest.raises(ValueError, match="several rows"):
+            SUITES["more"].strata(one_row, [5])
+
+
 @pytest.mark.parametrize("suite", ["shifted", "strata"])
 def test_suites_that_need_a_canvas_say_so(suite):
     with pytest.raises(ValueError, match="canvas"):

@@ -115,7 +115,7 @@ def evaluate(
     for checkpoint in steps:
         for stratum in strata:
             operands = chosen.draw(stratum, problems, seed)
-            if stratum.length in reserved:
+            if len(reserved.get(stratum.length, ())) == len(operands):  # no others can be among them
                 operands = without(operands, reserved[stratum.length])
             key = (chosen.name, chosen.version, stratum.length, stratum.name)
             cells = [

@@ -31,6 +31,8 @@ from digitwise.tasks.text import InText
 
 Right = NDArray[np.bool_]
 TWO = Kind("+", 2)
+MORE = (1, 2, 5)
+"""How many more than in training."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,23 @@ def uniform(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 def upto(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """The paper's: values below 10^L."""
     return [drawn(task, length, name, UniformValues(length), kind) for length in lengths for name, kind in kinds(task)]
+
+
+def more(task: Task, lengths: Sequence[int]) -> list[Stratum]:
+    """More summands, or digits of the multiplier, than training had; operands of exactly L digits."""
+    if not isinstance(task, Arithmetic) or task.steps < 2:
+        raise ValueError("the more suite needs a model without a canvas that knows several rows, as of beyond-product3")
+    tasks = {
+        Kind("*", task.multiplier + extra): {"multiplier": task.multiplier + extra} for extra in MORE if task.alone
+    }
+    if task.summands > 2 and "+" in task.operators:
+        tasks |= {Kind("+", task.summands + extra): {"summands": task.summands + extra} for extra in MORE}
+    wider = {kind: replace(task, **size) for kind, size in tasks.items()}
+    return [
+        replace(drawn(larger, length, str(kind), ExactLength(length), kind), task=larger)
+        for length in lengths
+        for kind, larger in wider.items()
+    ]
 
 
 def nocarry(task: Task, lengths: Sequence[int]) -> list[Stratum]:
@@ -260,6 +279,7 @@ SUITES = {
     for suite in [
         Suite("uniform", 1, uniform),
         Suite("upto", 1, upto),
+        Suite("more", 1, more),
         Suite("cascade", 1, cascade),
         Suite("consecutive", 1, consecutive),
         Suite("nines", 1, nines),

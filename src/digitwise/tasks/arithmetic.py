@@ -132,8 +132,9 @@ class Arithmetic:
     def draw(
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
     ) -> Operands:
-        """Problems of all kinds, or of one; a kind that is asked for has no multiplier 0, which would be too easy. Where
-        all kinds are drawn, a quarter of the multipliers repeats one digit: 999 makes carries that others hardly do."""
+        """Problems of all kinds, or of one; a kind that is asked for has no multiplier 0, which would be too easy.
+        Where all kinds are drawn, a quarter of the multipliers repeats one digit: 999 makes carries that others do not.
+        """
         kinds = self.kinds
         chosen = rng.integers(0, len(kinds), count) if kind is None else np.full(count, kinds.index(kind))
         width = distribution.width(LONGEST) + int(rng.integers(0, self.pads + 1))
