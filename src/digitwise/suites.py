@@ -109,12 +109,12 @@ def more(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """More summands, or digits of the multiplier, than training had; operands of exactly L digits."""
     if not isinstance(task, Arithmetic) or task.steps < 2:
         raise ValueError("the more suite needs a model without a canvas that knows several rows, as of beyond-product3")
-    tasks = {
-        Kind("*", task.multiplier + extra): {"multiplier": task.multiplier + extra} for extra in MORE if task.alone
-    }
-    if task.summands > 2 and "+" in task.operators:
-        tasks |= {Kind("+", task.summands + extra): {"summands": task.summands + extra} for extra in MORE}
-    wider = {kind: replace(task, **size) for kind, size in tasks.items()}
+    wider = {}
+    for extra in MORE:
+        if task.alone:
+            wider[Kind("*", task.multiplier + extra)] = replace(task, multiplier=task.multiplier + extra)
+        if task.summands > 2 and "+" in task.operators:
+            wider[Kind("+", task.summands + extra)] = replace(task, summands=task.summands + extra)
     return [
         replace(drawn(larger, length, str(kind), ExactLength(length), kind), task=larger)
         for length in lengths
