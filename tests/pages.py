@@ -82,6 +82,47 @@ def nines(argument: str) -> str:
     return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
 
 
+#: What the models without a canvas were to reach: exact match of the median seed, by digits.
+GOALS: list[tuple[str, str, str, str, dict[int, float]]] = [
+    ("sums of two", "addition", "uniform", "", {50: 1.0, 200: 1.0, 1000: 0.995, 10_000: 0.95}),
+    ("runs of nines, carry in", "addition", "runs", "with carry", dict.fromkeys((5, 10, 40, 200, 1000), 0.99)),
+    ("runs of nines, no carry in", "addition", "runs", "without carry", dict.fromkeys((5, 10, 40, 200, 1000), 0.99)),
+    ("edges of sums", "addition", "edges", "", dict.fromkeys((1, 2, 5, 10, 50, 100, 1000), 1.0)),
+    ("1-digit multiplier", "product1", "uniform", "", {20: 1.0, 100: 0.99, 1000: 0.97}),
+    ("3-digit multiplier", "product3", "uniform", "3-digit multiplier", {8: 0.99, 20: 0.97, 100: 0.90}),
+    *((f"{count} summands", "summands", "uniform", f"{count} summands", {50: 0.99}) for count in range(2, 6)),
+    ("all in one: sums", "all", "uniform", "2 summands", {50: 0.99}),
+    ("all in one: differences", "all", "uniform", "difference", {50: 0.99}),
+    ("all in one: 1-digit multiplier", "all", "uniform", "1-digit multiplier", {50: 0.97}),
+    ("all in one: 3-digit multiplier", "all", "uniform", "3-digit multiplier", {8: 0.90}),
+]
+
+
+def goals(argument: str) -> str:
+    """What was to be reached, and what was: the median over seeds and the worst."""
+    lines = [
+        "| problems | model | digits | goal | median (worst) | seeds | problems a seed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for what, model, suite, stratum, cells in GOALS:
+        runs = [run for run in find_runs(ROOT / argument / f"beyond-{model}") if run.finished]
+        found = {(row["suite"], row["stratum"], row["digits"]): row for row in over_seeds(runs)}
+        rows = {length: found.get((suite, stratum, length)) for length in cells}
+        tested = [row for row in rows.values() if row]
+        reached = " / ".join(f"{row['median']:.3f} ({row['worst']:.3f})" if row else "-" for row in rows.values())
+        columns = [
+            what,
+            model,
+            " / ".join(f"{length:,}" for length in cells),
+            " / ".join(map(str, cells.values())),
+            reached,
+            str(min((row["seeds"] for row in tested), default=0)),
+            " / ".join(str(row["problems a seed"]) for row in tested),
+        ]
+        lines.append(f"| {' | '.join(columns)} |")
+    return "\n".join(lines) + "\n"
+
+
 def seeds(argument: str) -> str:
     """Each recipe below a folder: median and worst seed of every cell."""
     folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
@@ -168,6 +209,7 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 MAKERS = {
     "claims": claims,
+    "goals": goals,
     "experiments": experiments,
     "seeds": seeds,
     "sentences": sentences,
