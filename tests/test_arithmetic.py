@@ -60,9 +60,9 @@ def test_the_format_by_hand():
 def test_fewer_numbers_use_the_last_rows():
     task = Arithmetic("+-*", summands=4, multiplier=2)
     cases = {
-        Kind("+", 4): ("1_", "2_", "3_", "4_", "++", "++", "++"),
-        Kind("+", 3): ("__", "1_", "2_", "3_", "++", "++", "++"),
-        Kind("-", 2): ("__", "__", "9_", "2_", "__", "++", "--"),
+        Kind("+", 4): ("1_", "2_", "3_", "4_", "++", "++", "++", "++"),
+        Kind("+", 3): ("__", "1_", "2_", "3_", "__", "++", "++", "++"),
+        Kind("-", 2): ("__", "__", "9_", "2_", "__", "__", "++", "--"),
     }
     for kind, lines in cases.items():
         numbers = [digits_of(int(line[0])) for line in lines[:4] if line[0] != "_"]
@@ -77,11 +77,11 @@ def test_problems_of_all_kinds_share_a_layout():
     shares = np.bincount(operands[0][:, 0], minlength=len(EVERYTHING.kinds)) / 700
     assert len(shares) == 3 + 1 + 3 and shares.min() > 0.08
     tokens = EVERYTHING.encode(operands).tokens
-    places = (tokens.shape[1] - 3) // 8
+    places = (tokens.shape[1] - 3) // 9
     for kind, row in zip(operands[0][:, 0], tokens, strict=True):
         product, used = EVERYTHING.kinds[kind].operator == "*", EVERYTHING.kinds[kind].rows
         assert (row[: 3 + places] == PAD).all() == (not product)
-        assert (row[3 + places : (0 if product else -used) * places - 3 * places] == PAD).all()
+        assert (row[3 + places : (0 if product else -used) * places - 4 * places] == PAD).all()
 
 
 def test_widths_vary_and_training_shows_no_more_than_five_digits():

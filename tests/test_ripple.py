@@ -50,7 +50,7 @@ def looks_at(task: Arithmetic, tokens: torch.Tensor, coordinates: Coordinates) -
         seen = {"itself": (number, here), "below": (number, here - 1), "above": (number - 1, here)}
         if summands > from_end:
             seen["summand"] = (max(operand) - from_end, here)
-        if summands == task.steps + 1 and from_end == task.steps - 1:
+        if summands == 2 and task.steps == 1:
             seen["first"] = (2 if task.alone else 0, here)
         if task.alone:
             seen |= {"shifted": (number - 1, here - 1), "multiplier": (0, from_end), "multiplicand": (1, here)}

@@ -9,7 +9,7 @@ so that the cost of a layer grows with the length and not with its square, and w
     above          the same place of the row before: the sum so far
     shifted        the next lower place of the row before: ten times the sum so far, which products need
     summand        the digit of its place in the summand of its row
-    first          the digit of its place in the first summand, from the first row, if that row takes in two
+    first          the digit of its place in the first summand, if its row takes in two
     multiplier     the digit that belongs to its row: one vector for all places, as in eq. upe
     multiplicand   the digit of its place
 

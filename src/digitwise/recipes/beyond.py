@@ -38,7 +38,8 @@ def addition(profile: str) -> Arms:
 
 
 def summands(profile: str) -> Arms:
-    return experiment("beyond-summands", "+", ADDER, TRAINING, summands=5)
+    training = replace(TRAINING, steps=4000, batch=64)
+    return experiment("beyond-summands", "+", replace(ADDER, layers=2), training, summands=5)
 
 
 def product1(profile: str) -> Arms:

@@ -7,8 +7,8 @@
                                                                               2 4 0 6 3 2    is read there
 
 Rows are padded to the longest answer and can be padded further. Below the numbers stand rows of cells, made of the
-operator, one for each number that is taken in (two in the first row, if all are needed): as many as the most summands
-less one, or as the multiplier has digits. The answer is read in the last one, so slot = place; problems that need fewer
+operator, one for each number that is taken in: as many as there can be summands (but one for two, which it takes in at
+once), or digits of a multiplier. The answer is read in the last one, so slot = place; problems that need fewer
 rows use the last ones. Cells have no operand, and the rows before the answer's have -2, -3 and so on for one.
 
 A difference is written with as many digits as its larger number has: whether a zero leads is known at the top only, and
@@ -107,8 +107,8 @@ class Arithmetic:
 
     @property
     def steps(self) -> int:
-        """Rows of cells."""
-        return max(self.summed - 1, self.alone)
+        """Rows of cells: two summands need only one."""
+        return max(1 if self.summed == 2 else self.summed, self.alone)
 
     @property
     def _lines(self) -> int:
