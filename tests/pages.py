@@ -137,6 +137,18 @@ def seeds(argument: str) -> str:
     return "\n".join(blocks)
 
 
+def words(argument: str) -> str:
+    """Numbers in texts of several lengths, and in sentences, at the last checkpoint."""
+    rows = []
+    for run in [run for name in argument.split(",") for run in find_runs(ROOT / "results/cpu" / name)]:
+        cells: dict[int, dict] = {}
+        for count in run.counts():
+            if count.checkpoint in run.select("last") and not count.group and count.suite in ("text", "uniform"):
+                cells.setdefault(count.length, {})[count.stratum or "0 to 20 words"] = count.accuracy
+        rows += [{"recipe": run.experiment.name, "digits": n} | cells[n] for n in sorted(cells) if len(cells[n]) > 1]
+    return f"```\n{tables.text(rows)}\n```\n"
+
+
 def sentences(_: str) -> str:
     """Five sums as people would write them."""
     rows = problems("uniform", TextAddition(4, sentences=True), [4], 5, seed=0)
@@ -214,6 +226,7 @@ MAKERS = {
     "seeds": seeds,
     "sentences": sentences,
     "tree": tree,
+    "words": words,
     "table": table,
     "prediction": prediction,
     "nines": nines,

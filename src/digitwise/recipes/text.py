@@ -51,6 +51,6 @@ TESTS = (Test("uniform"), Test("text", (5, 8, 10)))
 
 RECIPES = [
     Recipe("text-add", "Sums anywhere in a text of up to 20 random words at each side: as far as without text.", add,
-           "sum_text", TESTS, seeds=3),
-    Recipe("text-mult", "Products anywhere in a text: as far as without text.", multiply, "mult_text", TESTS, seeds=3),
+           "sum_text", TESTS),
+    Recipe("text-mult", "Products anywhere in a text: as far as without text.", multiply, "mult_text", TESTS),
 ]  # fmt: skip
