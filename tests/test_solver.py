@@ -124,8 +124,22 @@ def test_a_file_of_problems_and_a_bad_line_in_it(run, tmp_path, capsys):
     path.write_text("1 + 2\n5 % 3\n2 * 3\n")
     assert main(["solve", str(path), "--model", str(run.folder)]) == 2
     captured = capsys.readouterr()
-    assert len(captured.out.splitlines()) == 1
-    assert captured.err.startswith("digitwise: line 2: '5 % 3' is no problem") and captured.err.count("\n") == 1
+    assert len(captured.out.splitlines()) == 2  # the others are answered
+    bad, whole = captured.err.splitlines()
+    assert bad.startswith("line 2: '5 % 3' is no problem") and whole.startswith("digitwise: 1 of 3 lines")
+    assert main(["solve", str(path), "--model", str(run.folder), "--json", "--check"]) == 2
+    captured = capsys.readouterr()
+    assert [list(json.loads(line))[:2] for line in captured.out.splitlines()][1] == ["problem", "error"]
+    assert " of 3 right" in captured.err
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
+    path = tmp_path / "problems.txt"
+    path.write_bytes("1 + 2\n".encode("utf-16"))
+    (line,) = says(capsys, "solve", path, code=2)
+    assert "cannot be read" in line
+    path.write_bytes("1 + 2\n".encode("utf-8-sig"))
+    assert says(capsys, "solve", path) == ["3"]
 
 
 def test_what_a_model_does_not_know_is_said(run, capsys):
@@ -150,12 +164,14 @@ def test_shared_folders_answer_the_same(run, tmp_path, capsys):
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"weights.safetensors", "config.json", "card.md"}
     card = (tmp_path / "mine" / "card.md").read_text()
     assert "at most 5 digits" in card and "seed 0" in card and "not tested yet" in card
+    (line,) = says(capsys, "share", tmp_path / "mine", "--name", "again", "--to", tmp_path / "again", code=2)
+    assert "saved model already" in line
     shared, original = from_pretrained(str(tmp_path / "mine")), Solver.from_folder(run.folder)
     assert shared.solve("123 + 4095") == replace(original.solve("123 + 4095"), model="mine")
     (tmp_path / "mine" / "weights.safetensors").write_bytes(b"damaged")
     with pytest.raises(ValueError, match="no model that can be read"):
         from_pretrained(str(tmp_path / "mine"))
-    with pytest.raises(ValueError, match="neither a folder nor a repository"):
+    with pytest.raises(ValueError, match="neither a folder nor a bundled model nor a repository"):
         from_pretrained("nowhere")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from digitwise import tables
 from digitwise.runs import Run
 from digitwise.seeds import over_seeds
-from digitwise.solver import CARD, Solver
+from digitwise.solver import CARD, Solver, bundled, load
 
 EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297"}
 
@@ -32,6 +32,9 @@ def card(runs: Sequence[Run], name: str) -> str:
     rows = over_seeds(runs)
     measured = tables.text(rows) if rows else "not tested yet"
     known = ", ".join(map(str, task.kinds))
+    limits = "numbers from 0 up, written in decimal digits"
+    limits += "; differences with the larger number first" * ("-" in task.operators)
+    limits += f"; multipliers of at most {task.multiplier} digits" * ("*" in task.operators)
     return f"""---
 license: mit
 library_name: digitwise
@@ -40,15 +43,15 @@ tags: [arithmetic, length-generalization]
 
 # digitwise: {name}
 
-A transformer without a canvas that knows: {known}. `digitwise solve "{EXAMPLE[task.operators[0]]}" --model {name}`.
+A transformer without a canvas that knows: {known}. `digitwise solve "{EXAMPLE[task.operators[0]]}" --model {name}`
+(or, if it does not come with the package, the folder it stands in).
 
 - **Data**: problems with numbers of at most {experiment.trained_length} digits, made anew in every step
   ({experiment.training.steps:,} steps of {experiment.training.batch}); no longer number was ever shown.
 - **Size**: {sum(p.numel() for p in experiment.build().parameters()):,} parameters.
 - **Time**: {minutes} minutes on {runs[0].environment()["threads"]} core(s). **Seeds**: {seeds}; the weights are the
   last checkpoint of seed {experiment.seed}.
-- **Limits**: numbers from 0 up, written in decimal digits; differences with the larger number first; multipliers of at
-  most {task.multiplier} digits. It can be wrong: the table says how often it was.
+- **Limits**: {limits}. It can be wrong: the table says how often it was.
 
 Exact match, every symbol counted; the median over seeds and the worst seed:
 
@@ -62,8 +65,10 @@ def from_pretrained(name: str, revision: str | None = None) -> Solver:
     """A model from a folder, or from the hub by the name of its repository."""
     if Path(name).is_dir():
         return Solver.from_folder(Path(name))
+    if name in bundled():
+        return load(name)
     if name.count("/") != 1:
-        raise ValueError(f"'{name}' is neither a folder nor a repository such as owner/name")
+        raise ValueError(f"'{name}' is neither a folder nor a bundled model nor a repository such as owner/name")
     from huggingface_hub import snapshot_download
 
     return Solver.from_folder(Path(snapshot_download(name, revision=revision)))

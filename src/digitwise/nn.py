@@ -45,7 +45,8 @@ class PairwiseAttention(nn.Module):
     @classmethod
     def like(cls, other: nn.MultiheadAttention, encoding: Encoding, extent: Extent) -> "PairwiseAttention":
         """A copy of a trained attention, to which pairwise positions are added."""
-        if other.in_proj_weight is None or other.in_proj_bias is None or other.bias_k is not None:
+        extra = other.bias_k is not None or other.add_zero_attn
+        if other.in_proj_weight is None or other.in_proj_bias is None or extra:
             raise ValueError("only an attention with biases, equal sizes and no extra keys can be copied")
         mine = cls(other.embed_dim, other.num_heads, encoding, extent, other.dropout, other.batch_first)
         attention = mine.attention
@@ -55,7 +56,7 @@ class PairwiseAttention(nn.Module):
                 part.weight.copy_(weight)
                 part.bias.copy_(bias)
             attention.out.load_state_dict(other.out_proj.state_dict())
-        return mine.to(other.in_proj_weight.device)
+        return mine.to(other.in_proj_weight).train(other.training)
 
     def forward(
         self,
@@ -66,22 +67,29 @@ class PairwiseAttention(nn.Module):
         need_weights: bool = True,
         attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
+        is_causal: bool = False,
         *,
         coordinates: Coordinates,
     ) -> tuple[Tensor, Tensor | None]:
         """Output like the query, and the weights `[B, N, N]` (`[B, H, N, N]` unless averaged over heads) if needed."""
-        inputs = [x if self.batch_first else x.transpose(0, 1) for x in (query, key, value)]
-        if any(x.ndim != 3 or x.shape[:2] != inputs[0].shape[:2] for x in inputs):
+        if is_causal and attn_mask is None:
+            raise ValueError("is_causal is only a hint: give the causal attn_mask too")
+        if any(x.ndim != 3 or x.shape[:2] != query.shape[:2] for x in (query, key, value)):
             raise ValueError(
-                "query, key and value must be batches of the same tokens: pairs need both sides' coordinates"
+                "query, key and value must be batches [B, N, E] of the same tokens: pairs need both sides' coordinates"
             )
+        inputs = [x if self.batch_first else x.transpose(0, 1) for x in (query, key, value)]
+        coordinates = coordinates.map(lambda array: torch.as_tensor(array, device=query.device))
         if coordinates.position.shape[-1] != inputs[0].shape[1]:
             raise ValueError(f"coordinates of {coordinates.position.shape[-1]} tokens, and {inputs[0].shape[1]} tokens")
         masks = [unseen(coordinates), *self._masks(key_padding_mask, attn_mask)]
         prepared = self.vectors.prepare(coordinates)
+        if self.vectors.embed(prepared) is not None:
+            raise ValueError("absolute positions belong to the embeddings of the model around: leave Absolute out here")
 
         def positional(q_BHND: Tensor) -> Tensor | None:
-            return total([self.vectors.scores(0, q_BHND, prepared), *masks])
+            added = [mask.to(q_BHND.dtype) for mask in masks if mask is not None]
+            return total([self.vectors.scores(0, q_BHND, prepared), *added])
 
         output, weights = self.attention(*inputs, positional)
         output = output if self.batch_first else output.transpose(0, 1)
@@ -101,6 +109,8 @@ class PairwiseAttention(nn.Module):
 
 
 def _floats(mask: Tensor) -> Tensor:
-    return (
-        torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf) if mask.dtype == torch.bool else mask
-    )
+    if mask.dtype == torch.bool:
+        return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
+    if not mask.is_floating_point():
+        raise ValueError("masks must be of bools or floats: of a tokenizer's attention_mask take attention_mask == 0")
+    return mask

@@ -32,7 +32,7 @@ ORDER = ("addition", "summands", "product1", "product3", "all")
 """Who is asked first, of those who know a kind of problem."""
 MOST_AT_ONCE = 256
 CARD = "card.md"
-EXAMPLES = "a problem is two or more numbers with + between them, or two with - or *, for instance 56 * 4297"
+EXAMPLES = "a problem is two or more whole numbers with + between them, or two with - or *, such as 56 * 4297"
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,16 @@ class Solver:
         self.name, self.experiment, self.model, self.card = name, experiment, model.eval(), card
         self.task: Arithmetic = experiment.task  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return f"Solver({self.name}: {_several(self.task.kinds)})"
+
     def solve(self, problem: str, check: bool = False) -> Solution:
         return next(self.solve_many([problem], check))
 
     def solve_many(self, problems: Iterable[str], check: bool = False) -> Iterator[Solution]:
         """Solutions in the order of the problems, which are refused, if need be, before the first is solved."""
+        if isinstance(problems, str):
+            raise ValueError("solve_many takes a list of problems: solve takes one")
         return iter(solve([(self, self.admitted(Problem.parse(text))) for text in problems], check))
 
     def knows(self, kind: Kind) -> bool:
@@ -166,7 +171,7 @@ class Solver:
             _without_a_canvas(experiment, folder)
             model = experiment.build()
             model.load_state_dict(load_file(folder / "weights.safetensors"))
-        except (KeyError, TypeError, RuntimeError, SafetensorError, json.JSONDecodeError) as error:
+        except (OSError, KeyError, TypeError, RuntimeError, SafetensorError, json.JSONDecodeError) as error:
             raise ValueError(f"{folder} holds no model that can be read: {str(error).splitlines()[0]}") from error
         cards = [path.read_text() for path in (folder / CARD, folder / "README.md") if path.exists()]
         return cls(config["name"], experiment, model, cards[0] if cards else "")
@@ -182,14 +187,18 @@ def bundled() -> list[str]:
     return sorted(there, key=lambda name: (name not in ORDER, ORDER.index(name) if name in ORDER else name))
 
 
-@cache
 def load(name: str) -> Solver:
     """A bundled model by its name, or any folder of a model or a run."""
     if name in bundled():
-        return Solver.from_folder(MODELS / name)
+        return _bundled(name)
     if Path(name).is_dir():
         return Solver.from_folder(Path(name))
-    raise ValueError(f"no model '{name}'{did_you_mean(name, bundled())}; a run folder will do too")
+    raise ValueError(f"no model '{name}'{did_you_mean(name, bundled())}; a folder of a run or of a saved model will do")
+
+
+@cache
+def _bundled(name: str) -> Solver:
+    return Solver.from_folder(MODELS / name)
 
 
 def choose(problem: Problem) -> Solver:
@@ -198,7 +207,7 @@ def choose(problem: Problem) -> Solver:
         if load(name).knows(problem.kind):
             return load(name)
     known = dict.fromkeys(kind for name in bundled() for kind in load(name).task.kinds)
-    raise ValueError(f"no bundled model knows {problem.kind}: there is {_several(known)}")
+    raise ValueError(f"no bundled model knows {problem.kind}, only {_several(known)}")
 
 
 def solve(asked: list[tuple[Solver, Problem]], check: bool = False) -> list[Solution]:

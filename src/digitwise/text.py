@@ -22,10 +22,16 @@ def find_numbers(
     """Operand and place of every token of `tokens`, `[batch, n]`, given which ids are digits; no answer slots yet.
 
     A number is a row of digits, with the pads that stand before it: `__123` is one number of five places. Numbers are
-    counted from the left. `filler` is the id that fills up short rows, on either side: its tokens have position -1, and
+    counted from the left. Tokenizers can have several ids for a digit (WordPiece has 2 and ##2): `digits` needs all of
+    them. `filler` is the id that fills up short rows, on either side: its tokens have position -1, and
     positions count from the first token that is none. Numbers of more than `longest` digits are refused.
     """
-    tokens = np.asarray(tokens)
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError as error:  # numpy's own message speaks of inhomogeneous shapes
+        raise ValueError("rows of a batch must be equally long: fill them up, and say with what (filler=)") from error
+    if not all(isinstance(digit, int | np.integer) for digit in digits):
+        raise ValueError("digits must be the ids of the digits, not their spelling")
     if tokens.ndim != 2:
         raise ValueError(f"tokens must be [batch, n], and these have {tokens.ndim} dimensions: put one text in a list")
     index = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
@@ -47,6 +53,7 @@ def find_numbers(
 def answered_at_last(coordinates: Coordinates, widths: Sequence[int]) -> Coordinates:
     """The same with the answer read at the last number, slot = place. Every row must have one number for each of
     `widths`, none of more places than that; the last one fills its field, so that all rows have equally many slots."""
+    coordinates = coordinates.map(np.asarray)
     operand = coordinates.operand
     numbers = operand.max(1, initial=-1) + 1
     for count in sorted(set(numbers.tolist()) - {len(widths)}):
@@ -54,7 +61,8 @@ def answered_at_last(coordinates: Coordinates, widths: Sequence[int]) -> Coordin
     for number, width in enumerate(widths):
         refuse((operand == number).sum(1) > width, f"has a number of more than {width} places: use a larger canvas")
     last = operand == len(widths) - 1
-    refuse(last.sum(1) < widths[-1], f"has an answer field of fewer than {widths[-1]} places: pad its last number")
+    remedy = "pad its last number, and give find_numbers all ids of digits"
+    refuse(last.sum(1) < widths[-1], f"has an answer field of fewer than {widths[-1]} places: {remedy}")
     return coordinates._replace(slot=np.where(last, coordinates.place, -1))
 
 
@@ -63,6 +71,8 @@ def pad_numbers(texts: Sequence[str], widths: Sequence[int], canvas: int | None 
 
     Each text must have as many whole numbers as there are widths, none of them longer than its field, or than `canvas`.
     """
+    if isinstance(texts, str):
+        raise ValueError("pad_numbers takes a list of texts, not one text")
     return [_pad_row(row, text, widths, canvas, pad) for row, text in enumerate(texts)]
 
 

@@ -13,20 +13,24 @@ from typing import TYPE_CHECKING, Any, TextIO
 from digitwise.cli.terminal import show
 
 if TYPE_CHECKING:
-    from digitwise.solver import Solution
+    from digitwise.solver import Solution, Solver
 
 AT_ONCE = 256
 
 
 def solve(options: argparse.Namespace) -> None:
-    text = " ".join(options.problem)
+    from digitwise.solver import load
+
+    text, model = " ".join(options.problem), load(options.model) if options.model else None
     if text == "-":
-        _solve_lines(options, sys.stdin)
+        _solve_lines(options, model, sys.stdin)
     elif _is_file(text):
-        with open(text) as lines:
-            _solve_lines(options, lines)
+        with open(text, encoding="utf-8-sig") as lines:
+            _solve_lines(options, model, lines)
     else:
-        _answer(options, [(None, text)])
+        _, error = _answer(options, model, [(0, text)])
+        if error:
+            raise ValueError(error)
 
 
 def _is_file(text: str) -> bool:
@@ -36,18 +40,33 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _solve_lines(options: argparse.Namespace, lines: TextIO) -> None:
+def _solve_lines(options: argparse.Namespace, model: "Solver | None", lines: TextIO) -> None:
+    """Every line that is not empty. One that is no problem is said, and does not keep the others from an answer."""
+    asked = refused = right = 0
     for part in ready(lines):
-        _answer(options, [(number, line) for number, line in part if line.strip()])
+        chosen = [(number, line) for number, line in part if line.strip()]
+        solutions, errors = _answer(options, model, chosen)
+        asked, refused = asked + len(chosen), refused + len(chosen) - len(solutions)
+        right += sum(solution.right is True for solution in solutions)
+        if errors and not options.json:
+            print(errors, file=sys.stderr)
+    if options.check:
+        print(f"{right:,} of {asked:,} right", file=sys.stderr)
+    if refused:
+        raise ValueError(f"{refused:,} of {asked:,} lines are no problems that can be solved")
 
 
 def ready(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
     """Numbered lines, as many at once as have come in: a stream that waits for an answer gets it."""
     waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(4 * AT_ONCE)
+    failures: list[Exception] = []
 
     def read() -> None:
-        for numbered in enumerate(lines, start=1):
-            waiting.put(numbered)
+        try:
+            for numbered in enumerate(lines, start=1):
+                waiting.put(numbered)
+        except (OSError, UnicodeError) as error:
+            failures.append(error)
         waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
@@ -56,30 +75,37 @@ def ready(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
         while len(part) < AT_ONCE and not waiting.empty():
             line = waiting.get()
             if line is None:
-                yield part
-                return
+                waiting.put(None)  # for the loop outside
+                break
             part.append(line)
         yield part
+    if failures:
+        raise ValueError(f"the problems cannot be read: {failures[0]}")
 
 
-def _answer(options: argparse.Namespace, lines: list[tuple[int | None, str]]) -> None:
-    """What comes before a line that is no problem is answered before that is said."""
-    from digitwise.solver import Problem, choose, load
+def _answer(
+    options: argparse.Namespace, model: "Solver | None", lines: list[tuple[int, str]]
+) -> tuple[list["Solution"], str]:
+    """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
+    from digitwise.solver import Problem, choose
     from digitwise.solver import solve as run_solver
 
-    asked, error = [], None
+    asked, errors = [], {}
     for number, line in lines:
         try:
             problem = Problem.parse(line)
-            solver = load(options.model) if options.model else choose(problem)
+            solver = model or choose(problem)
             asked.append((solver, solver.admitted(problem)))
         except ValueError as refused:
-            error = ValueError(f"line {number}: {refused}" if number is not None else str(refused))
-            break
-    for solution in run_solver(asked, options.check):
-        print(_line(options, solution), flush=True)
-    if error is not None:
-        raise error
+            errors[number] = f"line {number}: {refused}" if number else str(refused)
+    solutions = run_solver(asked, options.check)
+    remaining = iter(solutions)
+    for number, line in lines:
+        if number not in errors:
+            print(_line(options, next(remaining)), flush=True)
+        elif options.json and number:
+            print(json.dumps({"problem": line.strip(), "error": errors[number]}), flush=True)
+    return solutions, "\n".join(errors.values())
 
 
 def _line(options: argparse.Namespace, solution: "Solution") -> str:
@@ -98,6 +124,11 @@ def share(options: argparse.Namespace) -> None:
     from digitwise.runs import Run
     from digitwise.solver import Solver
 
+    for folder in options.runs:
+        if (folder / "weights.safetensors").exists():
+            raise ValueError(
+                f"{folder} is a saved model already: share takes runs, from whose tests it writes the card"
+            )
     folder = bundle([Run.open(folder) for folder in options.runs], options.name, options.to)
     document = {"folder": str(folder)}
     if options.hub:

@@ -31,6 +31,10 @@ class ByPlace(Pairwise):
 
     reach: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.reach is not None and self.reach < 0:
+            raise ValueError(f"reach must not be negative, and {self.reach} is")
+
     def _furthest(self, extent: Extent) -> int:
         furthest = max(extent.places, default=1) - 1
         return furthest if self.reach is None else min(furthest, self.reach)
@@ -62,6 +66,8 @@ class UniformByPlace(ByPlace):
         return (*super().symmetries, SameForEveryQuery(self.operand, numbers_only=True))
 
     def num_classes(self, extent: Extent) -> int:
+        if not 0 <= self.operand < len(extent.places):
+            raise ValueError(f"there is no number {self.operand}: operand must be below {len(extent.places)}")
         return super().num_classes(extent) + extent.places[self.operand]
 
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
