@@ -82,7 +82,7 @@ def test_train_changes_fields_and_shows_them(tmp_path, capsys):
     document = json.loads(out)
     assert document[0]["steps"] == 4
     config = json.loads((Path(document[0]["run"]) / "config.json").read_text())["experiment"]
-    assert config["encoding"] == {"kind": "Uniform", "deviation": 0.0, "operand": 0}
+    assert config["encoding"] == {"kind": "Uniform", "deviation": 0.0, "operand": 0, "reach": None}
     assert config["architecture"]["width"] == 24
     assert main(["train", "quickstart", "--profile", "smoke", "--arm", "relative", "--reach", "8", "--show"]) == 0
     assert "8" in capsys.readouterr().out
