@@ -5,7 +5,7 @@ RUN := .venv/bin/digitwise
 
 .PHONY: quickstart setup test lint test-slow clean
 
-quickstart: setup  ## train an absolute and a relative model on short sums, test both on long ones, draw it
+quickstart: setup  ## train an absolute, a relative and a canvas-free model on short sums, test them on long ones, draw it
 	$(RUN) reproduce quickstart
 
 setup: .venv/installed  ## create .venv and install; does nothing when nothing changed

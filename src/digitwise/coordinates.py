@@ -8,7 +8,7 @@ class Coordinates(NamedTuple):
     """Four integers for each token, as arrays `[n]` shared by a batch or `[batch, n]` (numpy or torch alike).
 
     position: index in the sequence, -1 for a token that only fills its row up to the longest one of the batch
-    operand:  which number the token belongs to, -1 for none
+    operand:  which number the token belongs to, below 0 for none (rows of cells before the answer's have -2, -3, ...)
     place:    significance of the digit, 0 = ones, -1 for none; pads of a number have its operand and place too
     slot:     place of the answer symbol that is read here, -1 for none
     """
