@@ -35,7 +35,7 @@ LAYERS = [
     ["levels", "explain"],
     ["counts", "tables", "complexity", "laws"],
     ["text"],
-    ["digits", "coordinates", "config", "rng", "edges"],
+    ["digits", "coordinates", "config", "rng", "edges", "optimizers"],
 ]
 DEPTH = {name: depth for depth, names in enumerate(reversed(LAYERS)) for name in names}
 NEVER = [("tasks", "encodings"), ("encodings", "tasks"), ("tasks", "model"), ("suites", "model")]

@@ -17,6 +17,7 @@ from digitwise import training as training_module
 from digitwise.encodings import Absolute
 from digitwise.experiment import Training
 from digitwise.model import Architecture
+from digitwise.optimizers import OPTIMIZERS, Muon
 from digitwise.runs import Run
 from digitwise.tasks import Multiplication, UniformValues
 from digitwise.training import Source, Stopped, rate_at, train
@@ -51,6 +52,7 @@ CASES = {
         data=UniformValues(3),
         architecture=Architecture(layers=1, repeated=1, rounds=3, width=16, heads=2, feedforward=32),
     ),
+    "relative addition, Muon": with_training(optimizer="muon"),
 }
 
 
@@ -71,11 +73,11 @@ def test_a_batch_equals_its_accumulated_parts(tmp_path):
     assert whole == pytest.approx(parts, rel=1e-4)
 
 
-@pytest.mark.parametrize("average", [0.0, 0.9])
-def test_resuming_gives_the_same_bits_dropout_included(average, tmp_path):
-    straight = Run.create(tmp_path / "straight", with_training(average=average))
+@pytest.mark.parametrize("changes", [{}, {"average": 0.9}, {"optimizer": "muon"}], ids=str)
+def test_resuming_gives_the_same_bits_dropout_included(changes, tmp_path):
+    straight = Run.create(tmp_path / "straight", with_training(**changes))
     train(straight)
-    broken = Run.create(tmp_path / "broken", with_training(average=average))
+    broken = Run.create(tmp_path / "broken", with_training(**changes))
 
     def interrupt(step: int, loss: float) -> None:
         if step == 7:
@@ -223,6 +225,27 @@ def test_the_rate_warms_up_and_falls():
     assert rate_at(99, constant) == rate_at(10, constant) == 1.0
 
 
+def test_muon_moves_every_direction_of_a_matrix_alike_and_leaves_the_rest_to_adamw():
+    ours, adam = SMALL.build(), SMALL.build()
+    adam.load_state_dict(ours.state_dict())
+    generator = torch.Generator().manual_seed(0)
+    for one, other in zip(ours.parameters(), adam.parameters(), strict=True):
+        one.grad = torch.randn(one.shape, generator=generator)
+        if one.ndim == 2:  # directions of which one is twenty times as strong as another
+            u, _, v = torch.linalg.svd(one.grad, full_matrices=False)
+            one.grad = u * torch.linspace(0.05, 1, u.shape[1]) @ v
+        other.grad = one.grad.clone()
+    before = {name: weight.clone() for name, weight in ours.state_dict().items()}
+    Muon(ours, 1e-3, 0.0).step()
+    OPTIMIZERS["adamw"](adam, 1e-3, 0.0).step()
+    for name, weight in ours.named_parameters():
+        if name.startswith("layers") and weight.ndim == 2:
+            moved = torch.linalg.svdvals(weight - before[name]) / (1e-3 * 0.2 * max(weight.shape) ** 0.5)
+            assert moved.min() > 0.6 and moved.max() < 1.3, name
+        else:
+            assert torch.equal(weight, adam.get_parameter(name)), name
+
+
 def test_divergence_is_named(tmp_path):
     with pytest.raises(ValueError, match="try a lower --rate"):
         train(Run.create(tmp_path / "run", with_training(rate=1e30, warmup=0, clip=0.0, schedule="constant")))
@@ -240,6 +263,7 @@ def test_lower_precision_trains_too(tmp_path):
         ("accumulate", 3, "must divide batch"),
         ("schedule", "linear", "cosine"),
         ("precision", "int8", "bf16"),
+        ("optimizer", "sgd", "adamw, muon"),
         ("decay", -1.0, "negative"),
     ],
 )

@@ -10,6 +10,7 @@ import torch
 from digitwise.coordinates import Coordinates, extent
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.model import Architecture, Encoder
+from digitwise.optimizers import OPTIMIZERS
 from digitwise.ripple import Ripple
 from digitwise.rng import generator
 from digitwise.tasks import DISTRIBUTIONS, TASKS, Addition, Arithmetic, Distribution, Task, UniformLengths
@@ -23,6 +24,8 @@ class Training:
     batch: int = 64
     """Problems a step, over all processes and accumulated parts."""
     rate: float = 1e-3
+    optimizer: str = "adamw"
+    """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
     schedule: str = "cosine"
     """`cosine` falls to zero at the last step, `constant` stays; both after the warm-up."""
     warmup: int = 100
@@ -54,6 +57,8 @@ class Training:
             raise ValueError(f"average must be from 0 to below 1, not {self.average}")
         if self.schedule not in ("cosine", "constant"):
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, not '{self.optimizer}'")
         if self.precision not in ("no", "bf16", "fp16"):
             raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
         for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):

@@ -17,6 +17,7 @@ from digitwise.engine import Engine, seeded
 from digitwise.evaluation import validate
 from digitwise.experiment import Experiment, Locator, Training
 from digitwise.model import Encoder
+from digitwise.optimizers import OPTIMIZERS
 from digitwise.rng import generator
 from digitwise.runs import Run
 from digitwise.tasks import Batch
@@ -77,7 +78,7 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     experiment, training = run.experiment, run.experiment.training
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=training.rate, weight_decay=training.decay)
+    optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay)
     state = run.load_state()
     if state is None and run.finished:
         return
