@@ -39,10 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> Parser:
-    common = Parser(add_help=False)
-    style = common.add_mutually_exclusive_group()
-    style.add_argument("--json", action="store_true", help="print one JSON document and nothing else on stdout")
-    style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
     top = Parser(
         prog="digitwise", description="Transformers that learn arithmetic on short numbers and get long ones right."
     )
@@ -50,9 +46,17 @@ def parser() -> Parser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
 
     def command(
-        name: str, run: Callable[[argparse.Namespace], int | None], description: str
+        name: str,
+        run: Callable[[argparse.Namespace], int | None],
+        description: str,
+        json: str = "print one JSON document and nothing else on stdout",
+        table: bool = True,
     ) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, parents=[common], help=description, description=description)
+        sub = commands.add_parser(name, help=description, description=description)
+        style = sub.add_mutually_exclusive_group()
+        style.add_argument("--json", action="store_true", help=json)
+        if table:
+            style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
         sub.set_defaults(run=run)
         return sub
 
@@ -96,7 +100,10 @@ def parser() -> Parser:
     sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
 
-    sub = command("solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.")
+    sub = command(
+        "solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.",
+        json="print one JSON object for each problem, a line each", table=False,
+    )  # fmt: skip
     sub.add_argument("problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin')
     sub.add_argument("--model", help="a bundled model by name, or a run folder; default: the first that knows the kind")
     sub.add_argument("--check", action="store_true", help="also say whether the answer is right")

@@ -114,8 +114,6 @@ def _line(options: argparse.Namespace, solution: "Solution") -> str:
         del document["right"]
     if options.json:
         return json.dumps(document)
-    if options.csv:
-        raise ValueError("solve prints text or, with --json, one object a line: leave out --csv")
     return solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right]
 
 
