@@ -213,7 +213,9 @@ def settings(experiment: Experiment) -> dict[str, str]:
         "width": str(architecture.width),
         "norm": architecture.norm,
         "steps": f"{training.steps:,}",
+        "optimizer": training.optimizer,
         "rate": f"{training.rate:g}",
+        "decay": f"{training.decay:g}",
         "pool": f"{training.pool:,}" if training.pool else "new problems every step",
         "trained on": f"`{experiment.data}`",
     }
