@@ -63,6 +63,20 @@ def table(argument: str) -> str:
     return f"```\n{text}\n```\n\n{how}: {times}.\n"
 
 
+def attempt(argument: str) -> str:
+    """Exact match at each kept checkpoint of one run, lengths side by side."""
+    run = Run.open(ROOT / argument)
+    rows: dict[int, dict] = {}
+    for count in run.counts():
+        row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
+        row[f"{count.length} digits"] = round(count.accuracy, 3)
+        problems = count.tried
+    shown = tables.text([rows[step] for step in sorted(rows)])
+    return (
+        f"```\n{shown}\n```\n\n1 seed, {problems:,} problems a length, {run.seconds() / 60:.0f} minutes on one core.\n"
+    )
+
+
 def prediction(argument: str) -> str:
     """Predicted from complexity alone beside measured, from the committed counts."""
     result = predict_run(Run.open(ROOT / argument), lengths=[5, 8, 10, 12, 15, 18, 20, 50])
@@ -230,6 +244,7 @@ MAKERS = {
     "tree": tree,
     "words": words,
     "table": table,
+    "attempt": attempt,
     "prediction": prediction,
     "nines": nines,
 }
