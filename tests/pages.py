@@ -64,10 +64,12 @@ def table(argument: str) -> str:
 
 
 def attempt(argument: str) -> str:
-    """Exact match at each kept checkpoint of one run, lengths side by side."""
+    """Exact match at each kept checkpoint of one run, lengths up to 8 side by side."""
     run = Run.open(ROOT / argument)
     rows: dict[int, dict] = {}
     for count in run.counts():
+        if count.length > 8:
+            continue
         row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
         row[f"{count.length} digits"] = round(count.accuracy, 3)
         problems = count.tried

@@ -75,7 +75,7 @@ def product(name: str, kind: str, profile: str) -> Arms:
     return {kind: in_profile(experiment, profile)}
 
 
-#: Digits of the "3-digit" multipliers in the cpu profile: 3 take longer to learn than two hours (LOG.md).
+#: Digits of the "3-digit" multipliers in the cpu profile: 3 rise too slowly for two hours (LOG.md).
 LARGE = 2
 LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
 LARGE_TRAINING = replace(PRODUCTS, decay=0.1, steps=8000)
