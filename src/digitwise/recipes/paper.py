@@ -56,7 +56,7 @@ def nocarry(profile: str) -> Arms:
     return {"relative": replace(experiment, data=NoCarry(5), encoding=encoding("relative", profile))}
 
 
-#: Products are tables to be learned: Muon needs a third of AdamW's steps, and its decay carries further (LOG.md).
+#: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
 PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
 
 
@@ -85,7 +85,7 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     """Multipliers of 3 digits; at our size of `LARGE`, a smaller canvas, and shorter multipliers in training too."""
     paper = profile == "paper"
     base = Shifted(short(profile)) if shifted else short(profile)
-    canvas = 20 if paper else 16  # on 10 and 12 places near the operator, always pads in training, spoil 8 digits
+    canvas = 20 if paper else 16  # on 10 and 12 places 8 digits were lost (LOG.md)
     experiment = Experiment(
         name=name,
         task=Multiplication(3 if paper else LARGE, canvas),
