@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from digitwise.data import UniformLengths
 from digitwise.encodings import Relative
-from digitwise.experiment import Experiment, Testing, Training
-from digitwise.model import Architecture
-from digitwise.tasks import Addition, UniformLengths
+from digitwise.models.encoder import Architecture
+from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.tasks import Addition
 
 SMALL = Experiment(
     name="small",

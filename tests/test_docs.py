@@ -15,7 +15,7 @@ README = (ROOT / "README.md").read_text()
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_made_parts_are_up_to_date(page):
     text = page.read_text()
-    assert made(text) == text, "run: python tests/pages.py"
+    assert made(text) == text, "run: python docs/pages.py"
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)

@@ -9,28 +9,28 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "digitwise.tasks": "Addition Multiplication UniformValues UniformLengths ExactLength Shifted NoCarry Mixture TASKS"
-    " Cascade UniformComplexity MixedComplexity NinesRun ConsecutiveCarries Practice Arithmetic Kind DISTRIBUTIONS"
-    " TextAddition TextMultiplication",
+    "digitwise.tasks": "Addition Multiplication Arithmetic Kind TASKS TextAddition TextMultiplication",
+    "digitwise.data": "UniformValues UniformLengths ExactLength Shifted NoCarry Mixture Cascade UniformComplexity"
+    " MixedComplexity NinesRun ConsecutiveCarries Practice DISTRIBUTIONS",
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
     " ByPlace UniformByPlace HeadGroups ByColumn",
     "digitwise.coordinates": "Coordinates Extent",
-    "digitwise.text": "find_numbers answered_at_last pad_numbers",
-    "digitwise.model": "Architecture Encoder",
-    "digitwise.experiment": "Experiment Training Testing",
-    "digitwise.runs": "Run find_runs",
-    "digitwise.training": "train",
-    "digitwise.evaluation": "evaluate answer load_model",
-    "digitwise.solver": "Solver Solution load",
-    "digitwise.hub": "bundle from_pretrained push_to_hub",
-    "digitwise.suites": "SUITES",
+    "digitwise.tasks.finding": "find_numbers answered_at_last pad_numbers",
+    "digitwise.models.encoder": "Architecture Encoder",
+    "digitwise.runs.experiment": "Experiment Training Testing",
+    "digitwise.runs.folder": "Run find_runs",
+    "digitwise.runs.training": "train",
+    "digitwise.runs.evaluation": "evaluate answer load_model",
+    "digitwise.answers.solver": "Solver Solution load",
+    "digitwise.answers.hub": "bundle from_pretrained push_to_hub",
+    "digitwise.data.suites": "SUITES",
     "digitwise.counts": "Count merge wilson",
-    "digitwise.recipes": "RECIPES arms",
-    "digitwise.reproduction": "reproduce",
-    "digitwise.prediction": "predict predict_run",
-    "digitwise.exchange": "problems score",
-    "digitwise.laws": "law",
-    "digitwise.levels": "levels_law",
+    "digitwise.paper.recipes": "RECIPES arms",
+    "digitwise.paper.reproduction": "reproduce",
+    "digitwise.paper.prediction": "predict predict_run",
+    "digitwise.answers.exchange": "problems score",
+    "digitwise.numbers.sums": "law",
+    "digitwise.numbers.products": "levels_law",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 

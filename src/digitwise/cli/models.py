@@ -10,16 +10,16 @@ from digitwise.cli.science import draw_by_name
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
-    from digitwise.runs import Run
+    from digitwise.runs.folder import Run
 
 
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
-    from digitwise.experiment import CHOICES
-    from digitwise.recipes import arms
-    from digitwise.runs import Run, home, is_main_process, refuse_taken
-    from digitwise.training import Stopped
-    from digitwise.training import train as run_training
+    from digitwise.paper.recipes import arms
+    from digitwise.runs.experiment import CHOICES
+    from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
+    from digitwise.runs.training import Stopped
+    from digitwise.runs.training import train as run_training
 
     if options.resume is not None:
         if options.recipe or options.changes:
@@ -79,9 +79,9 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 
 def evaluate(options: argparse.Namespace) -> None:
     from digitwise.counts import Count
-    from digitwise.evaluation import evaluate as run_evaluation
-    from digitwise.runs import Run
-    from digitwise.suites import find
+    from digitwise.data.suites import find
+    from digitwise.runs.evaluation import evaluate as run_evaluation
+    from digitwise.runs.folder import Run
 
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     runs = [Run.open(folder) for folder in options.runs]
@@ -123,7 +123,7 @@ def ls(options: argparse.Namespace) -> None:
 
     rows: list[dict[str, Any]]
     if options.what == "runs":
-        from digitwise.runs import find_runs
+        from digitwise.runs.folder import find_runs
 
         rows = [
             {
@@ -136,13 +136,14 @@ def ls(options: argparse.Namespace) -> None:
             for run in find_runs(options.out)
         ]
     elif options.what == "suites":
-        from digitwise.suites import SUITES
+        from digitwise.data.suites import SUITES
 
         rows = [{"name": s.name, "version": s.version, "what": first_line(s.strata)} for s in SUITES.values()]
     else:
+        from digitwise.data import DISTRIBUTIONS
         from digitwise.encodings import ENCODINGS
-        from digitwise.recipes import RECIPES
-        from digitwise.tasks import DISTRIBUTIONS, TASKS
+        from digitwise.paper.recipes import RECIPES
+        from digitwise.tasks import TASKS
 
         things: dict[str, Any] = {
             "recipes": RECIPES, "tasks": TASKS, "encodings": ENCODINGS, "distributions": DISTRIBUTIONS,
@@ -155,9 +156,9 @@ def ls(options: argparse.Namespace) -> None:
 
 
 def figure(options: argparse.Namespace) -> None:
-    from digitwise import figures
-    from digitwise.runs import Run
-    from digitwise.suites import find
+    from digitwise.data.suites import find
+    from digitwise.runs import figures
+    from digitwise.runs.folder import Run
 
     if len(options.runs) == 1 and str(options.runs[0]) in ("complexity", "theory"):
         name = str(options.runs[0])
@@ -192,9 +193,9 @@ def figure(options: argparse.Namespace) -> None:
 
 def reproduce(options: argparse.Namespace) -> int | None:
     from digitwise.paper.claims import CLAIMS
-    from digitwise.recipes import RECIPES, find
-    from digitwise.reproduction import reproduce as run_recipe
-    from digitwise.training import Stopped
+    from digitwise.paper.recipes import RECIPES, find
+    from digitwise.paper.reproduction import reproduce as run_recipe
+    from digitwise.runs.training import Stopped
 
     if bool(options.recipes) == options.all:
         raise ValueError(f"name one or more recipes, or say --all; there are {', '.join(RECIPES)}")
@@ -235,7 +236,7 @@ def reproduce(options: argparse.Namespace) -> int | None:
 
 
 def bench(options: argparse.Namespace) -> None:
-    from digitwise import bench as benchmarks
+    from digitwise.cli import bench as benchmarks
 
     if options.what in ("data", "samplers"):
         rows = benchmarks.data() if options.what == "data" else benchmarks.samplers()

@@ -8,8 +8,8 @@ from digitwise.cli.terminal import Bar, parse_numbers, show
 
 
 def explain(options: argparse.Namespace) -> None:
-    from digitwise.explain import explain as worked_out
-    from digitwise.explain import render
+    from digitwise.answers.explain import explain as worked_out
+    from digitwise.answers.explain import render
 
     explanation = worked_out(" ".join(options.problem))
     show(options, explanation, None, render(explanation))
@@ -17,9 +17,9 @@ def explain(options: argparse.Namespace) -> None:
 
 def complexity(options: argparse.Namespace) -> None:
     """The law that was asked for, or the paper's four with their checks."""
-    from digitwise import complexity_figures
-    from digitwise.laws import law
-    from digitwise.levels import levels_law
+    from digitwise.numbers.products import levels_law
+    from digitwise.numbers.sums import law
+    from digitwise.paper import law_figures as complexity_figures
 
     if options.length is None and (options.base, options.multiplier, options.kind) != (10, 1, "cascade"):
         raise ValueError("--base, --kind and --multiplier need a --length: without it the paper's four laws are shown")
@@ -70,8 +70,8 @@ def claims(options: argparse.Namespace) -> None:
 
 
 def predict(options: argparse.Namespace) -> None:
-    from digitwise import prediction
-    from digitwise.runs import Run
+    from digitwise.paper import prediction
+    from digitwise.runs.folder import Run
 
     run = Run.open(options.run_folder)
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
@@ -82,7 +82,7 @@ def predict(options: argparse.Namespace) -> None:
 
 
 def data(options: argparse.Namespace) -> None:
-    from digitwise import exchange
+    from digitwise.answers import exchange
     from digitwise.config import did_you_mean
     from digitwise.tasks import CANVAS_TASKS, Multiplication
     from digitwise.tasks.text import InText
@@ -108,7 +108,8 @@ def data(options: argparse.Namespace) -> None:
 
 
 def score(options: argparse.Namespace) -> None:
-    from digitwise import exchange, figures
+    from digitwise.answers import exchange
+    from digitwise.runs import figures
 
     counts, said = exchange.score(options.file, options.problems)
     rows: list[dict[str, Any]] = [
@@ -173,7 +174,7 @@ def theory(options: argparse.Namespace) -> None:
 def draw_by_name(name: str, folder: Path) -> list[Path]:
     """The figures that need no run."""
     if name == "complexity":
-        from digitwise import complexity_figures
+        from digitwise.paper import law_figures as complexity_figures
 
         return complexity_figures.draw(folder)
     from digitwise import theory as linear

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 from digitwise.cli.terminal import show
 
 if TYPE_CHECKING:
-    from digitwise.solver import Solution, Solver
+    from digitwise.answers.solver import Solution, Solver
 
 AT_ONCE = 256
 
 
 def solve(options: argparse.Namespace) -> None:
-    from digitwise.solver import load
+    from digitwise.answers.solver import load
 
     text, model = " ".join(options.problem), load(options.model) if options.model else None
     if text == "-":
@@ -87,8 +87,8 @@ def _answer(
     options: argparse.Namespace, model: "Solver | None", lines: list[tuple[int, str]]
 ) -> tuple[list["Solution"], str]:
     """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
-    from digitwise.solver import Problem, choose
-    from digitwise.solver import solve as run_solver
+    from digitwise.answers.solver import Problem, choose
+    from digitwise.answers.solver import solve as run_solver
 
     asked, errors = [], {}
     for number, line in lines:
@@ -118,9 +118,9 @@ def _line(options: argparse.Namespace, solution: "Solution") -> str:
 
 
 def share(options: argparse.Namespace) -> None:
-    from digitwise.hub import bundle, push_to_hub
-    from digitwise.runs import Run
-    from digitwise.solver import Solver
+    from digitwise.answers.hub import bundle, push_to_hub
+    from digitwise.answers.solver import Solver
+    from digitwise.runs.folder import Run
 
     for folder in options.runs:
         if (folder / "weights.safetensors").exists():

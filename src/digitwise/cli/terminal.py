@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from digitwise import tables
 
 if TYPE_CHECKING:
-    from digitwise.runs import Run
+    from digitwise.runs.folder import Run
 
 
 def parse_numbers(text: str, option: str) -> list[int]:

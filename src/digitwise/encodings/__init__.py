@@ -1,8 +1,8 @@
 """Encodings turn "where" into attention. One seam: a statement in a short file, one line here."""
 
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors
-from digitwise.encodings.numbers import ByPlace, HeadGroups, UniformByPlace
-from digitwise.encodings.places import ByColumn, Neighbours, PlaceVectors
+from digitwise.encodings.by_column import ByColumn, Neighbours, PlaceVectors
+from digitwise.encodings.by_place import ByPlace, HeadGroups, UniformByPlace
 from digitwise.encodings.standard import Absolute, Nothing, Relative, Sum, Uniform
 from digitwise.encodings.symmetry import (
     ByOperandAndPlace,

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from digitwise.counts import Count
 from digitwise.paper.evidence import FAILS, HOLDS, Claim, Evidence, NotRun, above, all_of, at_least, at_most, within
-from digitwise.recipes.paper import LARGE
+from digitwise.paper.recipes.paper import LARGE
 
 
 def long_sums(e: Evidence) -> int:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from digitwise.counts import Count, merge, wilson
-from digitwise.recipes import arms
-from digitwise.runs import Run, home, load_measured
+from digitwise.paper.recipes import arms
+from digitwise.runs.folder import Run, home, load_measured
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_RUN = "holds", "fails", "inconclusive", "not run"
 

@@ -6,29 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from digitwise.coordinates import Coordinates
-from digitwise.digits import Digits
-from digitwise.tasks.arithmetic import Arithmetic, Kind
+from digitwise.data.distributions import Distribution
+from digitwise.numbers.digits import Digits
 from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
-from digitwise.tasks.conditional import (
-    CONDITIONAL,
-    Cascade,
-    ConsecutiveCarries,
-    MixedComplexity,
-    NinesRun,
-    UniformComplexity,
-)
-from digitwise.tasks.distributions import (
-    PLAIN,
-    Distribution,
-    ExactLength,
-    Mixture,
-    NoCarry,
-    Shifted,
-    ShortMultipliers,
-    UniformLengths,
-    UniformValues,
-)
-from digitwise.tasks.practice import Practice
+from digitwise.tasks.columns import Arithmetic, Kind
 from digitwise.tasks.symbols import Tokens
 from digitwise.tasks.text import TextAddition, TextMultiplication
 
@@ -62,7 +43,6 @@ class Task(Protocol):
     def render(self, operands: Operands) -> list[str]: ...
 
 
-DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
 CANVAS_TASKS = {
     "addition": Addition,
     "multiplication": Multiplication,
@@ -73,29 +53,14 @@ TASKS = CANVAS_TASKS | {"arithmetic": Arithmetic}
 
 __all__ = [
     "CANVAS_TASKS",
-    "DISTRIBUTIONS",
     "TASKS",
     "Addition",
     "Arithmetic",
     "Batch",
-    "Cascade",
-    "ConsecutiveCarries",
-    "Distribution",
-    "ExactLength",
     "Kind",
-    "MixedComplexity",
-    "Mixture",
     "Multiplication",
-    "NinesRun",
-    "NoCarry",
     "Operands",
-    "Practice",
-    "Shifted",
-    "ShortMultipliers",
     "Task",
     "TextAddition",
     "TextMultiplication",
-    "UniformComplexity",
-    "UniformLengths",
-    "UniformValues",
 ]

@@ -17,10 +17,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from digitwise import digits as dg
 from digitwise.coordinates import Coordinates
-from digitwise.digits import Digits
-from digitwise.tasks.distributions import Distribution, ShortMultipliers
+from digitwise.data.distributions import Distribution, ShortMultipliers
+from digitwise.numbers import digits as dg
+from digitwise.numbers.digits import Digits
 from digitwise.tasks.symbols import PLUS, SPELLING, TIMES, Tokens, pad
 
 Operands = tuple[Digits, ...]

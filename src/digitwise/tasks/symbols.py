@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from digitwise.digits import Digits, lengths
+from digitwise.numbers.digits import Digits, lengths
 
 Tokens = NDArray[np.uint8]
 

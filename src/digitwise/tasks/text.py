@@ -19,8 +19,8 @@ import numpy as np
 from digitwise.coordinates import Coordinates
 from digitwise.rng import generator
 from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
+from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
 from digitwise.tasks.symbols import NUM_SYMBOLS, PAD, PLUS, SPELLING, TIMES, Tokens, pad
-from digitwise.text import answered_at_last, find_numbers, pad_numbers
 
 SUMS = (
     "what is A plus B ?",

@@ -1,0 +1,261 @@
+"""Parts of the pages that are made from the code and from results: `python docs/pages.py` writes them anew.
+
+In a page, what stands between `<!-- make NAME ARGUMENT -->` and `<!-- end -->` is the output of a function here.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from digitwise import tables
+from digitwise.answers.exchange import problems
+from digitwise.paper.claims import CLAIMS
+from digitwise.paper.prediction import predict_run
+from digitwise.paper.recipes import RECIPES, Recipe, find
+from digitwise.paper.reproduction import side_by_side
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.folder import Run, find_runs
+from digitwise.runs.results import over_seeds
+from digitwise.tasks import TextAddition
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "digitwise"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"(<!-- make (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def first_sentence(path: Path) -> str:
+    text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split())
+    return re.split(r"[.:;](?: |$)", text)[0]
+
+
+def tree(_: str) -> str:
+    """Every module with its purpose; packages as one block."""
+    lines = []
+    for path in sorted(SOURCE.iterdir(), key=lambda path: (path.is_dir(), path.name)):
+        if path.suffix == ".py" and not path.name.startswith("__"):
+            lines.append(f"  {path.name:<23} {first_sentence(path)}")
+        elif (path / "__init__.py").exists():
+            lines.append(f"  {path.name + '/':<23} {first_sentence(path / '__init__.py')}")
+            inside = sorted(file for file in path.glob("*.py") if not file.name.startswith("__"))
+            if path.name != "theory":  # its own docstring lists its files
+                lines += [f"    {file.name:<21} {first_sentence(file)}" for file in inside]
+    return "```\nsrc/digitwise/\n" + "\n".join(lines) + "\n```\n"
+
+
+def arms_of(folder: Path) -> dict[str, list[Run]]:
+    """The runs of a recipe's results by arm."""
+    arms: dict[str, list[Run]] = {arm: [] for arm in find(folder.name).arms("cpu")}
+    for run in find_runs(folder):
+        arms[run.folder.name.rpartition("-seed")[0]].append(run)
+    return arms
+
+
+def table(argument: str) -> str:
+    """Exact match by length, arms side by side; and how long training took."""
+    arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
+    times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
+    runs = next(iter(arms.values()))
+    threads, seeds = runs[0].environment()["threads"], len(runs)
+    last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
+    text = f"{last}\nlast checkpoint" + (f"\n\n{best}\nbest checkpoint on validation" if best != last else "")
+    how = f"{seeds} seed{'s' * (seeds > 1)}; minutes of training a model on {threads} core{'s' * (threads > 1)}"
+    return f"```\n{text}\n```\n\n{how}: {times}.\n"
+
+
+def attempt(argument: str) -> str:
+    """Exact match at each kept checkpoint of one run, lengths up to 8 side by side."""
+    run = Run.open(ROOT / argument)
+    rows: dict[int, dict] = {}
+    for count in run.counts():
+        if count.length > 8:
+            continue
+        row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
+        row[f"{count.length} digits"] = round(count.accuracy, 3)
+        problems = count.tried
+    shown = tables.text([rows[step] for step in sorted(rows)])
+    return (
+        f"```\n{shown}\n```\n\n1 seed, {problems:,} problems a length, {run.seconds() / 60:.0f} minutes on one core.\n"
+    )
+
+
+def prediction(argument: str) -> str:
+    """Predicted from complexity alone beside measured, from the committed counts."""
+    result = predict_run(Run.open(ROOT / argument), lengths=[5, 8, 10, 12, 15, 18, 20, 50])
+    names = ("length", "predicted", "interval", "measured", "measured interval", "lost to complexity", "lost to length")
+    return f"```\n{tables.text([{n: row.get(n) for n in names} for row in result['rows']])}\n```\n"
+
+
+def nines(argument: str) -> str:
+    """Runs of nines with and without a carry, side by side, from the committed counts."""
+    rows: dict[int, dict] = {}
+    run_folder = Run.open(ROOT / argument)
+    for count in run_folder.counts():
+        if count.suite == "nines" and count.checkpoint in run_folder.select("last"):
+            _, run, way, _ = count.stratum.split()
+            row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
+            row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
+    return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
+
+
+#: What the models without a canvas were to reach: exact match of the median seed, by digits.
+GOALS: list[tuple[str, str, str, str, dict[int, float]]] = [
+    ("sums of two", "addition", "uniform", "", {50: 1.0, 200: 1.0, 1000: 0.995, 10_000: 0.95}),
+    ("runs of nines, carry in", "addition", "runs", "with carry", dict.fromkeys((5, 10, 40, 200, 1000), 0.99)),
+    ("runs of nines, no carry in", "addition", "runs", "without carry", dict.fromkeys((5, 10, 40, 200, 1000), 0.99)),
+    ("edges of sums", "addition", "edges", "", dict.fromkeys((1, 2, 5, 10, 50, 100, 1000), 1.0)),
+    ("1-digit multiplier", "product1", "uniform", "", {20: 1.0, 100: 0.99, 1000: 0.97}),
+    ("3-digit multiplier", "product3", "uniform", "3-digit multiplier", {8: 0.99, 20: 0.97, 100: 0.90}),
+    *((f"{count} summands", "summands", "uniform", f"{count} summands", {50: 0.99}) for count in range(2, 6)),
+    ("all in one: sums", "all", "uniform", "2 summands", {50: 0.99}),
+    ("all in one: differences", "all", "uniform", "difference", {50: 0.99}),
+    ("all in one: 1-digit multiplier", "all", "uniform", "1-digit multiplier", {50: 0.97}),
+    ("all in one: 3-digit multiplier", "all", "uniform", "3-digit multiplier", {8: 0.90}),
+]
+
+
+def goals(argument: str) -> str:
+    """What was to be reached, and what was: the median over seeds and the worst."""
+    lines = [
+        "| problems | model | digits | goal | median (worst) | seeds | problems a seed |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for what, model, suite, stratum, cells in GOALS:
+        runs = [run for run in find_runs(ROOT / argument / f"beyond-{model}") if run.finished]
+        found = {(row["suite"], row["stratum"], row["digits"]): row for row in over_seeds(runs)}
+        rows = {length: found.get((suite, stratum, length)) for length in cells}
+        tested = [row for row in rows.values() if row]
+        reached = " / ".join(f"{row['median']:.3f} ({row['worst']:.3f})" if row else "-" for row in rows.values())
+        columns = [
+            what,
+            model,
+            " / ".join(f"{length:,}" for length in cells),
+            " / ".join(map(str, cells.values())),
+            reached,
+            str(min((row["seeds"] for row in tested), default=0)),
+            " / ".join(str(row["problems a seed"]) for row in tested),
+        ]
+        lines.append(f"| {' | '.join(columns)} |")
+    return "\n".join(lines) + "\n"
+
+
+def seeds(argument: str) -> str:
+    """Each recipe below a folder: median and worst seed of every cell."""
+    folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
+    blocks = []
+    for folder in folders:
+        runs = [run for run in find_runs(folder) if run.finished]
+        if not runs:
+            continue
+        minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+        text = tables.text(over_seeds(runs)) or "not tested yet"
+        blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
+    return "\n".join(blocks)
+
+
+def words(argument: str) -> str:
+    """Numbers in texts of several lengths, and in sentences, at the last checkpoint."""
+    rows = []
+    for run in [run for name in argument.split(",") for run in find_runs(ROOT / "results/cpu" / name)]:
+        cells: dict[int, dict] = {}
+        for count in run.counts():
+            if count.checkpoint in run.select("last") and not count.group and count.suite in ("text", "uniform"):
+                cells.setdefault(count.length, {})[count.stratum or "0 to 20 words"] = count.accuracy
+        rows += [{"recipe": run.experiment.name, "digits": n} | cells[n] for n in sorted(cells) if len(cells[n]) > 1]
+    return f"```\n{tables.text(rows)}\n```\n"
+
+
+def sentences(_: str) -> str:
+    """Five sums as people would write them."""
+    rows = problems("uniform", TextAddition(4, sentences=True), [4], 5, seed=0)
+    return "```\n" + "\n".join(f"{row['problem']}  ->  {row['answer']}" for row in rows) + "\n```\n"
+
+
+def claims(argument: str) -> str:
+    """Every claim with its verdict and the numbers behind it."""
+    lines = ["| claim | the paper's finding | judged here | verdict | measured |", "|---|---|---|---|---|"]
+    for claim in CLAIMS:
+        found = claim.verdict(ROOT / argument)
+        measured = "; ".join(numbers(row) for row in found["measured"][:6]) or found.get("why", "")
+        if len(found["measured"]) > 6:
+            measured += f"; and {len(found['measured']) - 6} more (`digitwise claims --json`)"
+        cells = (f"**{claim.name}**", claim.statement, claim.judged, f"**{found['verdict']}**", measured)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def numbers(row: dict) -> str:
+    value = row.get("accuracy", row.get("mean"))
+    low, high = row["interval"]
+    return f"{row['what']}: {value:.4g} [{low:.4g}, {high:.4g}], n = {row['n']}, seeds {row['seeds']}"
+
+
+def experiments(argument: str) -> str:
+    """Every recipe with results: what it is, what was reduced, how long it took, its figures."""
+    root, parts = ROOT / argument, []
+    for recipe in RECIPES.values():
+        figures = sorted((root / recipe.name).glob("*.png"))
+        if not figures:
+            continue
+        links = "\n".join(f"![{recipe.name}](../{figure.relative_to(ROOT)})" for figure in figures)
+        label = f" In the paper: {recipe.paper}." if recipe.paper else ""
+        parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{taken(recipe, root)}\n\n{links}\n")
+    return "\n".join(parts)
+
+
+def taken(recipe: Recipe, root: Path) -> str:
+    """Seeds and minutes of a recipe's models, and its settings beside the paper's."""
+    sentences = []
+    for arm, experiment in recipe.arms("cpu").items():
+        runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
+        if runs:
+            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+            sentences.append(
+                f"{experiment.name}/{arm}: {len(runs)} seed{'s' * (len(runs) > 1)}, {minutes} minutes each."
+            )
+    if recipe.paper and recipe.arms("cpu"):
+        ours, paper = (settings(next(iter(recipe.arms(profile).values()))) for profile in ("cpu", "paper"))
+        changed = [f"{name} {ours[name]} (paper profile: {paper[name]})" for name in ours if ours[name] != paper[name]]
+        sentences.append(f"Reduced: {', '.join(changed)}.")
+    return " ".join(sentences) or "No training."
+
+
+def settings(experiment: Experiment) -> dict[str, str]:
+    architecture, training = experiment.architecture, experiment.training
+    return {
+        "multiplier digits": str(getattr(experiment.task, "multiplier", "")),
+        "canvas": str(experiment.task.canvas),
+        "layers": str(architecture.layers),
+        "width": str(architecture.width),
+        "norm": architecture.norm,
+        "steps": f"{training.steps:,}",
+        "optimizer": training.optimizer,
+        "rate": f"{training.rate:g}",
+        "decay": f"{training.decay:g}",
+        "pool": f"{training.pool:,}" if training.pool else "new problems every step",
+        "trained on": f"`{experiment.data}`",
+    }
+
+
+MAKERS = {
+    "claims": claims,
+    "goals": goals,
+    "experiments": experiments,
+    "seeds": seeds,
+    "sentences": sentences,
+    "tree": tree,
+    "words": words,
+    "table": table,
+    "attempt": attempt,
+    "prediction": prediction,
+    "nines": nines,
+}
+
+
+def made(page: str) -> str:
+    return BLOCK.sub(lambda match: f"{match[1]}{MAKERS[match[2]](match[3])}{match[4]}", page)
+
+
+if __name__ == "__main__":
+    for path in PAGES:
+        path.write_text(made(path.read_text()))

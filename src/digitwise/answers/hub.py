@@ -1,0 +1,86 @@
+"""Models for others: a folder with weights, configuration and card, and the same on the Hugging Face hub.
+
+The only file that imports huggingface_hub, and only when something is sent or fetched.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from digitwise import tables
+from digitwise.answers.solver import CARD, Solver, bundled, load
+from digitwise.runs.folder import Run
+from digitwise.runs.results import over_seeds
+
+EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297"}
+
+
+def bundle(runs: Sequence[Run], name: str, folder: Path) -> Path:
+    """The model of the first run, with a card about all of them: other seeds of the same experiment."""
+    solver = Solver.from_folder(runs[0].folder)
+    solver.name, solver.card = name, card(runs, name)
+    return solver.save_pretrained(Path(folder))
+
+
+def card(runs: Sequence[Run], name: str) -> str:
+    """What a model is, what it learned from, how long that took, and how far it was tested."""
+    experiment = runs[0].experiment
+    task: Any = experiment.task
+    minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+    seeds = ", ".join(str(run.experiment.seed) for run in runs)
+    rows = over_seeds(runs)
+    measured = tables.text(rows) if rows else "not tested yet"
+    known = ", ".join(map(str, task.kinds))
+    limits = "numbers from 0 up, written in decimal digits"
+    limits += "; differences with the larger number first" * ("-" in task.operators)
+    limits += f"; multipliers of at most {task.multiplier} digits" * ("*" in task.operators)
+    return f"""---
+license: mit
+library_name: digitwise
+tags: [arithmetic, length-generalization]
+---
+
+# digitwise: {name}
+
+A transformer without a canvas that knows: {known}. `digitwise solve "{EXAMPLE[task.operators[0]]}" --model {name}`
+(or, if it does not come with the package, the folder it stands in).
+
+- **Data**: problems with numbers of at most {experiment.trained_length} digits, made anew in every step
+  ({experiment.training.steps:,} steps of {experiment.training.batch}); no longer number was ever shown.
+- **Size**: {sum(p.numel() for p in experiment.build().parameters()):,} parameters.
+- **Time**: {minutes} minutes on {runs[0].environment()["threads"]} core(s). **Seeds**: {seeds}; the weights are the
+  last checkpoint of seed {experiment.seed}.
+- **Limits**: {limits}. It can be wrong: the table says how often it was.
+
+Exact match, every symbol counted; the median over seeds and the worst seed:
+
+```
+{measured}
+```
+"""
+
+
+def from_pretrained(name: str, revision: str | None = None) -> Solver:
+    """A model from a folder, or from the hub by the name of its repository."""
+    if Path(name).is_dir():
+        return Solver.from_folder(Path(name))
+    if name in bundled():
+        return load(name)
+    if name.count("/") != 1:
+        raise ValueError(f"'{name}' is neither a folder nor a bundled model nor a repository such as owner/name")
+    from huggingface_hub import snapshot_download
+
+    return Solver.from_folder(Path(snapshot_download(name, revision=revision)))
+
+
+def push_to_hub(solver: Solver, repository: str, private: bool = False, endpoint: str | None = None) -> str:
+    """Send a model to the hub; huggingface_hub knows who you are. Returns where it is."""
+    from huggingface_hub import HfApi
+
+    api = HfApi(endpoint=endpoint)
+    with TemporaryDirectory() as temporary:
+        folder = solver.save_pretrained(Path(temporary) / "model")
+        (folder / CARD).rename(folder / "README.md")  # the hub's name for a card
+        api.create_repo(repository, private=private, exist_ok=True)
+        return str(api.upload_folder(repo_id=repository, folder_path=folder, commit_message="digitwise model"))

@@ -1,0 +1,116 @@
+"""The attention with pairwise positions as a part for any model: `torch.nn.MultiheadAttention` plus coordinates.
+
+    encoding = HeadGroups(((4, ByPlace()), (4, Nothing())))
+    attention = PairwiseAttention(768, 8, encoding, Extent(512, (20, 21)), batch_first=True)
+    output, weights = attention(x, x, x, coordinates=coordinates)
+
+`digitwise.text.find_numbers` makes the coordinates of a batch of token ids. Only what an encoding adds to the scores is
+added here: absolute positions belong to the embeddings of the model around it.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings import Encoding, Shape
+from digitwise.encodings.standard import total
+from digitwise.models.encoder import Attention, unseen
+
+
+class PairwiseAttention(nn.Module):
+    """Self-attention with the interface of `nn.MultiheadAttention`, and coordinates of the tokens beside it.
+
+    Masks mean what they mean there: true entries are not looked at, floats are added to the scores. Tokens whose
+    position is -1 are not looked at either.
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        encoding: Encoding,
+        extent: Extent,
+        dropout: float = 0.0,
+        batch_first: bool = False,
+    ):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"embed_dim must be a multiple of num_heads, and {embed_dim} is not one of {num_heads}")
+        self.batch_first = batch_first
+        self.attention = Attention(embed_dim, num_heads, dropout)
+        self.vectors = encoding.build(Shape(1, num_heads, embed_dim // num_heads, embed_dim), extent)
+
+    @classmethod
+    def like(cls, other: nn.MultiheadAttention, encoding: Encoding, extent: Extent) -> "PairwiseAttention":
+        """A copy of a trained attention, to which pairwise positions are added."""
+        extra = other.bias_k is not None or other.add_zero_attn
+        if other.in_proj_weight is None or other.in_proj_bias is None or extra:
+            raise ValueError("only an attention with biases, equal sizes and no extra keys can be copied")
+        mine = cls(other.embed_dim, other.num_heads, encoding, extent, other.dropout, other.batch_first)
+        attention = mine.attention
+        with torch.no_grad():
+            parts = zip(other.in_proj_weight.chunk(3), other.in_proj_bias.chunk(3), strict=True)
+            for part, (weight, bias) in zip((attention.query, attention.key, attention.value), parts, strict=True):
+                part.weight.copy_(weight)
+                part.bias.copy_(bias)
+            attention.out.load_state_dict(other.out_proj.state_dict())
+        return mine.to(other.in_proj_weight).train(other.training)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+        *,
+        coordinates: Coordinates,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Output like the query, and the weights `[B, N, N]` (`[B, H, N, N]` unless averaged over heads) if needed."""
+        if is_causal and attn_mask is None:
+            raise ValueError("is_causal is only a hint: give the causal attn_mask too")
+        if any(x.ndim != 3 or x.shape[:2] != query.shape[:2] for x in (query, key, value)):
+            raise ValueError(
+                "query, key and value must be batches [B, N, E] of the same tokens: pairs need both sides' coordinates"
+            )
+        inputs = [x if self.batch_first else x.transpose(0, 1) for x in (query, key, value)]
+        coordinates = coordinates.map(lambda array: torch.as_tensor(array, device=query.device))
+        if coordinates.position.shape[-1] != inputs[0].shape[1]:
+            raise ValueError(f"coordinates of {coordinates.position.shape[-1]} tokens, and {inputs[0].shape[1]} tokens")
+        masks = [unseen(coordinates), *self._masks(key_padding_mask, attn_mask)]
+        prepared = self.vectors.prepare(coordinates)
+        if self.vectors.embed(prepared) is not None:
+            raise ValueError("absolute positions belong to the embeddings of the model around: leave Absolute out here")
+
+        def positional(q_BHND: Tensor) -> Tensor | None:
+            added = [mask.to(q_BHND.dtype) for mask in masks if mask is not None]
+            return total([self.vectors.scores(0, q_BHND, prepared), *added])
+
+        output, weights = self.attention(*inputs, positional)
+        output = output if self.batch_first else output.transpose(0, 1)
+        if not need_weights:
+            return output, None
+        return output, weights.mean(1) if average_attn_weights else weights
+
+    def _masks(self, key_padding_mask: Tensor | None, attn_mask: Tensor | None) -> list[Tensor]:
+        """Both masks as floats that can be added to scores `[B, H, N, N]`."""
+        masks: list[Any] = []
+        if key_padding_mask is not None:
+            masks.append(_floats(key_padding_mask)[:, None, None, :])
+        if attn_mask is not None:  # [N, N], or one for each head of each row: [B * H, N, N]
+            mask = _floats(attn_mask)
+            masks.append(mask.unflatten(0, (-1, self.attention.heads)) if mask.ndim == 3 else mask)
+        return masks
+
+
+def _floats(mask: Tensor) -> Tensor:
+    if mask.dtype == torch.bool:
+        return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
+    if not mask.is_floating_point():
+        raise ValueError("masks must be of bools or floats: of a tokenizer's attention_mask take attention_mask == 0")
+    return mask

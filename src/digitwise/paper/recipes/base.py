@@ -1,0 +1,91 @@
+"""What a recipe is, and the settings that recipes share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from digitwise.encodings import Absolute, Encoding, Relative, Uniform
+from digitwise.models.encoder import Architecture
+from digitwise.runs.experiment import Experiment, Training
+
+Arms = dict[str, Experiment]
+
+#: The paper's models and training, appendix "Experiment Details". Not stated there, and so our assumption: steps (about
+#: 100 passes over the pool), constant rate without warm-up, no clipping, the decay chosen from its grid, inner width
+#: 4 x 768, seeds.
+PAPER = Architecture(layers=6, width=768, heads=8, norm="post", dropout=0.1)
+PAPER_TRAINING = Training(
+    steps=156_000, batch=64, rate=1e-4, schedule="constant", warmup=0, decay=1e-4, clip=0, pool=100_000, checkpoints=10
+)
+
+#: Our small models. A high constant rate, decay, tables that start from zero and averaged weights each carry to longer
+#: numbers than the paper's settings do at this size (LOG.md).
+SMALL = Architecture(layers=3, width=96, heads=4)
+SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, average=0.995, checkpoints=10)
+
+
+class Test(NamedTuple):
+    """A suite, and lengths and numbers of problems other than the experiment's own; other lengths again in the paper's
+    profile."""
+
+    suite: str
+    lengths: Sequence[int] | None = None
+    problems: int | None = None
+    paper: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A named comparison: its arms are experiments for each profile. An experiment's own name says where its run lives,
+    so recipes that share an experiment share its run."""
+
+    name: str
+    what: str
+    experiments: Callable[[str], Arms]
+    paper: str = ""
+    """Label of the paper's figure or table."""
+    tests: tuple[Test, ...] = (Test("uniform"),)
+    seeds: int = 1
+    """How many seeds the cpu profile trains."""
+    curves: str = "arms"
+    """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
+    checkpoints: str = "last,best"
+    """Which checkpoints are tested besides those that the figure shows."""
+    analysis: str = ""
+    """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
+
+    def tests_in(self, profile: str) -> list[Test]:
+        """In the smoke profile as few problems as the experiment says."""
+        return [
+            Test(t.suite, (profile == "paper" and t.paper) or t.lengths, t.problems if profile != "smoke" else None)
+            for t in self.tests
+        ]
+
+    def arms(self, profile: str) -> Arms:
+        found = self.experiments(profile)
+        return {arm: smoke(e) for arm, e in found.items()} if profile == "smoke" else found
+
+
+def smoke(experiment: Experiment) -> Experiment:
+    """The same experiment, cut down to seconds: it shows that everything runs and nothing else."""
+    training = experiment.training
+    return replace(
+        experiment,
+        architecture=replace(experiment.architecture, layers=1, width=16, heads=4, feedforward=32),
+        training=replace(training, steps=20, batch=16, pool=min(training.pool, 64), checkpoints=2),
+        testing=replace(experiment.testing, problems=20, validation_problems=10),
+    )
+
+
+def in_profile(experiment: Experiment, profile: str) -> Experiment:
+    """The cpu experiment as it is, or with the paper's sizes and training."""
+    if profile != "paper":
+        return experiment
+    return replace(experiment, architecture=PAPER, training=PAPER_TRAINING)
+
+
+def encoding(name: str, profile: str) -> Encoding:
+    """The paper's encodings; at our size pairwise vectors start from zero."""
+    deviation = 0.02 if profile == "paper" else 0.0
+    choices = {"absolute": Absolute(), "relative": Relative(deviation), "uniform": Uniform(deviation)}
+    return choices[name]

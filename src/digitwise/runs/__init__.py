@@ -1,0 +1,1 @@
+"""One experiment: described, trained, tested, kept."""

@@ -1,0 +1,159 @@
+"""An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from digitwise.coordinates import Coordinates, extent
+from digitwise.data import DISTRIBUTIONS, Distribution, UniformLengths
+from digitwise.data.distributions import longest
+from digitwise.encodings import ENCODINGS, Encoding, Relative
+from digitwise.models.encoder import Architecture, Encoder
+from digitwise.models.ripple import Ripple
+from digitwise.rng import generator
+from digitwise.runs.optimizers import OPTIMIZERS
+from digitwise.tasks import TASKS, Addition, Arithmetic, Task
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, Tokens
+
+
+@dataclass(frozen=True)
+class Training:
+    steps: int = 2000
+    batch: int = 64
+    """Problems a step, over all processes and accumulated parts."""
+    rate: float = 1e-3
+    optimizer: str = "adamw"
+    """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
+    schedule: str = "cosine"
+    """`cosine` falls to zero at the last step, `constant` stays; both after the warm-up."""
+    warmup: int = 100
+    decay: float = 1e-4
+    """AdamW's weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
+    average: float = 0.0
+    """Checkpoints hold a running average of the weights, of which a step keeps this share; 0 keeps the weights as they
+    are. Averages over a high constant rate carry to much longer numbers than any single step (LOG.md)."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0 does not clip."""
+    accumulate: int = 1
+    """Parts that a batch is split into to save memory; the result is the same."""
+    precision: str = "no"
+    """`bf16` or `fp16` where the device has it."""
+    pool: int = 0
+    """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
+    checkpoints: int = 4
+    """How many evenly spaced checkpoints are kept; accuracy on long numbers differs between them."""
+    save_seconds: float = 60.0
+    """How often the state to resume from is written."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "accumulate", "checkpoints"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.batch % self.accumulate:
+            raise ValueError(f"accumulate must divide batch, and {self.accumulate} does not divide {self.batch}")
+        if not 0 <= self.average < 1:
+            raise ValueError(f"average must be from 0 to below 1, not {self.average}")
+        if self.schedule not in ("cosine", "constant"):
+            raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, not '{self.optimizer}'")
+        if self.precision not in ("no", "bf16", "fp16"):
+            raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
+        for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
+            if not 0 <= getattr(self, name) < math.inf:  # nan is neither
+                raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
+
+    @property
+    def kept_steps(self) -> list[int]:
+        """Steps after which a checkpoint is kept; the last step is always one."""
+        return sorted({max(1, self.steps * part // self.checkpoints) for part in range(1, self.checkpoints + 1)})
+
+
+@dataclass(frozen=True)
+class Testing:
+    lengths: tuple[int, ...] = tuple(range(1, 21))
+    problems: int = 1000
+    """For each length."""
+    validation_lengths: tuple[int, ...] = (10,)
+    """The best checkpoint is the one that does best here; none of these problems is ever in a test."""
+    validation_problems: int = 200
+    """For each validation length."""
+
+    def __post_init__(self) -> None:
+        if self.problems < 1 or self.validation_problems < 0:
+            raise ValueError("problems must be at least 1, and validation_problems not negative")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str = "experiment"
+    task: Task = field(default_factory=Addition)
+    data: Distribution = field(default_factory=UniformLengths)
+    """What is trained on."""
+    encoding: Encoding = field(default_factory=Relative)
+    architecture: Architecture = field(default_factory=Architecture)
+    training: Training = field(default_factory=Training)
+    testing: Testing = field(default_factory=Testing)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
+            raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, and {self.seed} is")
+        if self.training.pool and isinstance(self.task, Arithmetic):
+            raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
+        self.data.width(self.task.canvas)  # refuses what does not fit the canvas
+        for length in (*self.testing.lengths, *self.testing.validation_lengths):
+            if not 1 <= length <= self.task.canvas:
+                raise ValueError(
+                    f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}"
+                )
+
+    def rehearse(self) -> None:
+        """Refuse at once what would fail later: draws problems and builds the model without memory for its weights."""
+        self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2))
+        with torch.device("meta"):
+            self.build()
+
+    @property
+    def trained_length(self) -> int:
+        """The longest numbers that training shows, zeros that were appended aside."""
+        return longest(self.data, self.task.canvas)
+
+    def build(self) -> Encoder:
+        """The model, with weights drawn from torch's current random state."""
+        reach = extent(self.task.coordinates())
+        kind: Any = Ripple if isinstance(self.task, Arithmetic) else Encoder
+        return kind(self.architecture, self.encoding, reach, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
+
+
+class Locator:
+    """Coordinates of a task's tokens as tensors. Where all problems of a width share them they are one object, worked
+    out once, so that the encoder can keep what it has prepared."""
+
+    def __init__(self, task: Task, device: torch.device):
+        self.task, self.device = task, device
+        self.shared: dict[int, Coordinates] = {}
+
+    def __call__(self, tokens: Tokens) -> Coordinates:
+        width = tokens.shape[1]
+        if width in self.shared:
+            return self.shared[width]
+        found = self.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy(), device=self.device))
+        if found.position.ndim == 1:
+            self.shared[width] = found
+        return found
+
+
+#: Names that stand for whole objects on the command line.
+CHOICES: dict[str, dict[str, Any]] = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
+
+
+def kinds() -> dict[str, Any]:
+    """Classes that a config file may name; what is added to the registries counts at once."""
+    parts = (Architecture, Training, Testing, Experiment)
+    return {kind.__name__: kind for kind in (*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values(), *parts)}

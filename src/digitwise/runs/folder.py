@@ -1,0 +1,291 @@
+"""A run is a folder, and only this file touches it.
+
+    config.json         the resolved experiment
+    environment.json    versions and machine it was made with
+    metrics.jsonl       loss while training; accuracy on the validation set at each checkpoint
+    checkpoints/N.safetensors   weights after N steps, for each kept step
+    state.pt            what resuming needs, until training is finished
+    counts.json         results of evaluations
+
+Every file but the log is written beside its place and moved there in one step, so a kill leaves the old one or the new.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from digitwise.config import describe, restore
+from digitwise.counts import Count, updated
+from digitwise.runs.experiment import Experiment, kinds
+
+FORMAT = 1
+
+
+class Run:
+    def __init__(self, folder: Path, experiment: Experiment):
+        self.folder, self.experiment = Path(folder), experiment
+
+    @classmethod
+    def create(cls, folder: Path, experiment: Experiment) -> "Run":
+        folder = Path(folder)
+        if not is_main_process():
+            return cls(folder, experiment)
+        refuse_taken(folder)
+        experiment.rehearse()
+        folder.mkdir(parents=True, exist_ok=True)
+        run = cls(folder, experiment)
+        run._write_json("environment.json", environment())
+        run._write_json("config.json", {"format": FORMAT, "experiment": describe(experiment)})
+        return run
+
+    @classmethod
+    def open(cls, folder: Path) -> "Run":
+        folder = Path(folder)
+        if not (folder / "config.json").is_file():
+            raise ValueError(f"{folder} is no run folder: it has no config.json")
+        data = _read_json(folder / "config.json")
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ValueError(f"{folder}/config.json is not of format {FORMAT}, the one this version reads")
+        try:
+            experiment = restore(data["experiment"], kinds())
+            if not isinstance(experiment, Experiment):
+                raise ValueError(f"it holds {type(experiment).__name__}")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"{folder}/config.json does not describe an experiment: {error}") from error
+        return cls(folder, experiment)
+
+    # Weights
+
+    def checkpoints(self) -> list[int]:
+        """Steps that were kept: each was validated when it was written. Results can be read without the weights."""
+        return sorted(self.validation())
+
+    def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor]) -> None:
+        path = self._weights(step)
+        path.parent.mkdir(exist_ok=True)
+        with _replacing(path) as temporary:
+            save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
+
+    def _weights(self, step: int) -> Path:
+        return self.folder / "checkpoints" / f"{step}.safetensors"
+
+    def load_checkpoint(self, step: int) -> dict[str, torch.Tensor]:
+        path = self._weights(step)
+        if not path.exists():
+            raise ValueError(f"{self.folder} holds results but not the weights of step {step}: train it again")
+        try:
+            return load_file(path)
+        except (SafetensorError, OSError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
+
+    def select(self, which: str) -> list[int]:
+        """Steps of kept checkpoints: `last`, `best` (on the validation set), `all`, numbers, or several with commas."""
+        there = self.checkpoints()
+        if not there:
+            raise ValueError(f"{self.folder} has no checkpoint yet: digitwise train --resume {self.folder}")
+        chosen: set[int] = set()
+        for word in which.split(","):
+            if word == "all":
+                chosen |= set(there)
+            elif word == "last":
+                chosen.add(there[-1])
+            elif word == "best":
+                chosen.add(self.best())
+            elif word.isdigit() and int(word) in there:
+                chosen.add(int(word))
+            else:
+                known = ", ".join(map(str, there))
+                raise ValueError(f"no checkpoint '{word}' in {self.folder}; there is last, best, all, {known}")
+        return sorted(chosen)
+
+    def best(self) -> int:
+        """The kept checkpoint that does best on the validation set of longer numbers, the later one of equals."""
+        scores = self.validation()
+        return max(self.checkpoints(), key=lambda step: (scores.get(step, -1.0), step))
+
+    def titles(self, step: int) -> str:
+        """What a checkpoint is, in words: `last`, `best on validation`, both or nothing."""
+        words = ["last"] * (step == self.checkpoints()[-1]) + ["best on validation"] * (step == self.best())
+        return ", ".join(words)
+
+    @property
+    def finished(self) -> bool:
+        return self.experiment.training.steps in self.checkpoints()
+
+    # State to resume from
+
+    def save_state(self, state: dict[str, Any]) -> None:
+        with _replacing(self.folder / "state.pt") as temporary:
+            torch.save(state, temporary)
+
+    def load_state(self) -> dict[str, Any] | None:
+        path = self.folder / "state.pt"
+        if not path.exists():
+            return None
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True)
+        except Exception as error:  # torch raises whatever its parts raise
+            raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from error
+
+    def drop_state(self) -> None:
+        (self.folder / "state.pt").unlink(missing_ok=True)
+
+    # Metrics
+
+    def log(self, **row: Any) -> None:
+        with open(self.folder / "metrics.jsonl", "a") as file:
+            file.write(json.dumps(row) + "\n")
+
+    def metrics(self) -> list[dict[str, Any]]:
+        path = self.folder / "metrics.jsonl"
+        if not path.exists():
+            return []
+        rows = []
+        lines = path.read_text(errors="replace").splitlines()
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                row = None
+            if isinstance(row, dict) and isinstance(row.get("step"), int):
+                rows.append(row)
+            elif number < len(lines):  # the last line may have been cut off by a kill
+                raise ValueError(f"{path} is damaged in line {number}")
+        return rows
+
+    def forget_after(self, step: int) -> None:
+        """Drop what was logged and kept after `step`: it will be made again."""
+        if not is_main_process():
+            return
+        rows = [row for row in self.metrics() if row["step"] <= step]
+        with _replacing(self.folder / "metrics.jsonl") as temporary:
+            temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for path in (self.folder / "checkpoints").glob("*.safetensors"):
+            if path.stem.isdigit() and int(path.stem) > step:
+                path.unlink()
+
+    def validation(self) -> dict[int, float]:
+        """Accuracy on the validation set by checkpoint."""
+        return {row["step"]: row["validation"] for row in self.metrics() if "validation" in row}
+
+    def seconds(self) -> float:
+        """Time spent training so far."""
+        return max((row["seconds"] for row in self.metrics() if "seconds" in row), default=0.0)
+
+    def environment(self) -> dict[str, Any]:
+        return _read_json(self.folder / "environment.json")
+
+    # Results
+
+    def counts(self) -> list[Count]:
+        path = self.folder / "counts.json"
+        try:
+            rows = _read_json(path) if path.exists() else []
+            if not isinstance(rows, list):
+                raise ValueError(f"{path} is damaged: it is no list")
+            return [Count(**row) for row in rows]
+        except TypeError as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
+
+    def add_counts(self, new: Iterable[Count]) -> list[Count]:
+        counts = updated(self.counts(), new)
+        with _replacing(self.folder / "counts.json") as temporary:
+            temporary.write_text(rows_to_json(map(asdict, counts)) + "\n")
+        return counts
+
+    def _write_json(self, name: str, value: Any) -> None:
+        with _replacing(self.folder / name) as temporary:
+            temporary.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:
+    """A list with one row a line, so that differences can be read."""
+    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+
+
+def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
+    """What was measured on the weights of several runs; lives beside the figures of a recipe."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with _replacing(folder / "measured.json") as temporary:
+        temporary.write_text(f'{{"of": {json.dumps(of)},\n"rows": {rows_to_json(rows)}}}\n')
+
+
+def load_measured(folder: Path, of: list[str] | None = None) -> list[dict[str, Any]] | None:
+    """The rows, if there are any (and, if `of` is given, they are of just these runs)."""
+    path = folder / "measured.json"
+    found = _read_json(path) if path.exists() else None
+    return found["rows"] if found and of in (None, found["of"]) else None
+
+
+class _replacing:
+    """Write to a temporary file, then move it into place when all went well."""
+
+    def __init__(self, path: Path):
+        self.path, self.temporary = path, path.with_name(f".{path.name}.{os.getpid()}")
+
+    def __enter__(self) -> Path:
+        return self.temporary
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is None:
+            os.replace(self.temporary, self.path)
+        else:
+            self.temporary.unlink(missing_ok=True)
+
+
+def is_main_process() -> bool:
+    """Of several processes that train one model together, the first alone writes (torchrun and accelerate set RANK)."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def refuse_taken(folder: Path) -> None:
+    if is_main_process() and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
+
+
+def home(root: Path, arm: str, experiment: Experiment) -> Path:
+    """Where the run of an experiment lives below a folder of results."""
+    return Path(root) / experiment.name / f"{arm}-seed{experiment.seed}"
+
+
+def environment() -> dict[str, Any]:
+    def installed(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        **{name: installed(name) for name in ("digitwise", "torch", "numpy", "accelerate")},
+    }
+
+
+def find_runs(root: Path) -> list[Run]:
+    """All runs below a folder, those that cannot be read left out."""
+    found = []
+    for path in sorted(Path(root).glob("**/config.json")):
+        try:
+            found.append(Run.open(path.parent))
+        except ValueError:
+            continue
+    return found
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error

@@ -1,0 +1,242 @@
+"""Text in, text out: what the network says, in the order of the questions; and what it refuses."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from digitwise.answers import solver as solver_module
+from digitwise.answers.hub import bundle, from_pretrained, push_to_hub
+from digitwise.answers.solver import Problem, Solver, bundled, load
+from digitwise.cli import main
+from digitwise.paper.recipes import arms
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.folder import Run
+from digitwise.runs.training import train
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    """A model of everything that has learned for a second: it answers, mostly wrong."""
+    run = Run.create(tmp_path_factory.mktemp("runs") / "all-seed0", arms("beyond-all", "smoke")["all"])
+    train(run)
+    return run
+
+
+def says(capsys, *arguments: object, code: int = 0) -> list[str]:
+    assert main([str(argument) for argument in arguments]) == code
+    captured = capsys.readouterr()
+    return (captured.out if code == 0 else captured.err).splitlines()
+
+
+@given(st.lists(st.integers(0, 10**30), min_size=2, max_size=5))
+@settings(max_examples=30)
+def test_problems_are_parsed(numbers):
+    found = Problem.parse(" + ".join(f"00{number}" for number in numbers))
+    assert found.numbers == tuple(map(str, numbers))
+    assert (found.operator, found.kind.size, found.length) == ("+", len(numbers), max(len(str(n)) for n in numbers))
+
+
+def test_the_shorter_factor_is_the_multiplier():
+    assert Problem.parse("4297*56").numbers == ("56", "4297")
+    assert str(Problem.parse("56 * 4297").kind) == "2-digit multiplier"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is no problem"), ("12", "is no problem"), ("1 + x", "is no problem"), ("1 + 2 * 3", "is no problem"),
+        ("3 - 2 - 1", "is no problem"), ("2 * 3 * 4", "is no problem"), ("١ + ٢", "is no problem"),
+        ("-5 + 3", "negative"), ("3 + -5", "negative"), ("1 - 900", "larger number first"),
+        ("99 - 100", "larger number first"),
+    ],
+)  # fmt: skip
+def test_what_is_no_problem_is_refused_in_one_line(text, message, capsys):
+    with pytest.raises(ValueError, match=message):
+        Problem.parse(text)
+    lines = says(capsys, "solve", text, code=2)
+    assert len(lines) == 1 and message in lines[0]
+
+
+def test_it_says_what_the_network_says(run):
+    """The same symbols as the model read out column by column; no help from outside, right or wrong."""
+    ours = Solver.from_folder(run.folder)
+    texts = ["123 + 4095", "56 * 4297", "900 - 1", "7 + 5", "4297 * 56", "0 - 0", "999 * 1"]
+    found = list(ours.solve_many(texts, check=True))
+    assert [solution.problem for solution in found] == texts
+    for text, solution in zip(texts, found, strict=True):
+        problem = Problem.parse(text)
+        numbers = [solver_module.dg.parse([number]) for number in problem.numbers]
+        tokens = torch.as_tensor(ours.task.write(ours.task.pose(problem.kind, numbers)))
+        coordinates = ours.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+        with torch.no_grad():
+            shares, symbols = ours.model(tokens, coordinates)[0].softmax(-1).max(-1)
+        expected = "".join("0123456789_"[symbol] for symbol in symbols.flip(0)).lstrip("_") or "_"
+        expected = expected.lstrip("0") or "0" if "-" in text else expected
+        assert solution.answer == expected
+        assert len(solution.confidence) == len(solution.answer)
+        assert solution.confidence[-1] == pytest.approx(float(shares[0]), abs=0.02)
+        assert solution.right is (solution.answer == str(eval(text)))
+        assert solution.rounds >= 1 and solution.model == str(run.folder)
+
+
+def test_batches_do_not_change_answers(run):
+    ours = Solver.from_folder(run.folder)
+    texts = [f"{7**n} + {3**n}" for n in range(30)] + [f"{n} * {11**n}" for n in range(1, 30)]
+    together = [solution.answer for solution in ours.solve_many(texts)]
+    assert together == [ours.solve(text).answer for text in texts]
+    assert len(set(together)) > 2
+
+
+def test_lines_stream_in_their_order(run, tmp_path):
+    """A process that waits for each answer before it asks again gets it."""
+    command = [sys.executable, "-m", "digitwise", "solve", "-", "--json", "--check", "--model", str(run.folder)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, env=environment
+    ) as process:
+        assert process.stdin and process.stdout
+        for text in ("1 + 2", "900 - 1", "3 * 456"):
+            print(text, file=process.stdin, flush=True)
+            answer = json.loads(process.stdout.readline())
+            assert answer["problem"] == text
+            assert set(answer) == {"problem", "answer", "confidence", "rounds", "model", "right"}
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_a_file_of_problems_and_a_bad_line_in_it(run, tmp_path, capsys):
+    path = tmp_path / "problems.txt"
+    path.write_text("1 + 2\n\n10 - 1\n2 * 3\n")
+    lines = says(capsys, "solve", path, "--model", run.folder, "--json")
+    assert [json.loads(line)["problem"] for line in lines] == ["1 + 2", "10 - 1", "2 * 3"]
+    assert all("right" not in json.loads(line) for line in lines)
+    path.write_text("1 + 2\n5 % 3\n2 * 3\n")
+    assert main(["solve", str(path), "--model", str(run.folder)]) == 2
+    captured = capsys.readouterr()
+    assert len(captured.out.splitlines()) == 2  # the others are answered
+    bad, whole = captured.err.splitlines()
+    assert bad.startswith("line 2: '5 % 3' is no problem") and whole.startswith("digitwise: 1 of 3 lines")
+    assert main(["solve", str(path), "--model", str(run.folder), "--json", "--check"]) == 2
+    captured = capsys.readouterr()
+    assert [list(json.loads(line))[:2] for line in captured.out.splitlines()][1] == ["problem", "error"]
+    assert " of 3 right" in captured.err
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
+    path = tmp_path / "problems.txt"
+    path.write_bytes("1 + 2\n".encode("utf-16"))
+    (line,) = says(capsys, "solve", path, code=2)
+    assert "cannot be read" in line
+    path.write_bytes("1 + 2\n".encode("utf-8-sig"))
+    assert says(capsys, "solve", path) == ["3"]
+
+
+def test_what_a_model_does_not_know_is_said(run, capsys):
+    (line,) = says(capsys, "solve", "1234 * 56789", "--model", run.folder, code=2)
+    assert "knows" in line and "3-digit multiplier" in line and "not 4-digit multiplier" in line
+    (line,) = says(capsys, "solve", "1 + 2 + 3", "--model", run.folder, code=2)
+    assert "not 3 summands" in line
+    (line,) = says(capsys, "solve", "1 + 2", "--model", "nowhere", code=2)
+    assert "no model 'nowhere'" in line
+    (line,) = says(capsys, "solve", "12345 * 123456", code=2)
+    assert "no bundled model knows 5-digit multiplier" in line
+
+
+def test_models_on_a_canvas_are_refused(tmp_path):
+    run = Run.create(tmp_path / "run", Experiment())
+    with pytest.raises(ValueError, match="on a canvas"):
+        Solver.from_folder(run.folder)
+
+
+def test_shared_folders_answer_the_same(run, tmp_path, capsys):
+    says(capsys, "share", run.folder, "--name", "mine", "--to", tmp_path / "mine")
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {"weights.safetensors", "config.json", "card.md"}
+    card = (tmp_path / "mine" / "card.md").read_text()
+    assert "at most 5 digits" in card and "seed 0" in card and "not tested yet" in card
+    (line,) = says(capsys, "share", tmp_path / "mine", "--name", "again", "--to", tmp_path / "again", code=2)
+    assert "saved model already" in line
+    shared, original = from_pretrained(str(tmp_path / "mine")), Solver.from_folder(run.folder)
+    assert shared.solve("123 + 4095") == replace(original.solve("123 + 4095"), model="mine")
+    (tmp_path / "mine" / "weights.safetensors").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match="no model that can be read"):
+        from_pretrained(str(tmp_path / "mine"))
+    with pytest.raises(ValueError, match="neither a folder nor a bundled model nor a repository"):
+        from_pretrained("nowhere")
+
+
+def test_the_hub_gets_a_model_with_its_card(run, tmp_path, monkeypatch):
+    """huggingface_hub for real, talking to a server here that keeps what it is sent in a folder."""
+    store = tmp_path / "store"
+
+    class Hub(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            body = b""
+            if self.headers.get("Transfer-Encoding") == "chunked":
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size)
+                    self.rfile.readline()
+            else:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.path.endswith("/create"):
+                return self.say({"url": f"{endpoint}/me/mine"})
+            if "/preupload/" in self.path:
+                files = json.loads(body)["files"]
+                plain = {"uploadMode": "regular", "shouldIgnore": False}
+                return self.say({"files": [{"path": file["path"], **plain} for file in files]})
+            if "/commit/" not in self.path:  # the card is looked at first
+                return self.say({"errors": [], "warnings": []})
+            for line in map(json.loads, body.splitlines()):
+                if line["key"] == "file":
+                    path = store / line["value"]["path"]
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(base64.b64decode(line["value"]["content"]))
+            self.say({"commitUrl": f"{endpoint}/me/mine/commit/1", "commitOid": "1", "success": True})
+
+        def do_GET(self):
+            self.say({"id": "me/mine", "sha": "1", "siblings": []})
+
+        def say(self, document):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps(document).encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_TOKEN", "hf_nobody")
+    try:
+        ours = Solver.from_folder(bundle([run], "mine", tmp_path / "mine"))
+        push_to_hub(ours, "me/mine", endpoint=endpoint)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert {path.name for path in store.iterdir()} == {"weights.safetensors", "config.json", "README.md"}
+    assert from_pretrained(str(store)).solve("56 * 4297") == ours.solve("56 * 4297")
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_bundled_models_answer_right(name):
+    ours = load(name)
+    examples = {"+": "999999 + 1", "-": "1000000 - 1", "*": "9 * 99999"}
+    for operator in ours.task.operators:
+        assert ours.solve(examples[operator], check=True).right, (name, operator)
+    assert {"Data", "Time", "Seeds", "Limits"} <= set(ours.card.replace("**", " ").replace(":", " ").split())
+
+
+def test_bundled_models_are_small():
+    sizes = [path.stat().st_size for path in Path(solver_module.MODELS).rglob("*") if path.is_file()]
+    assert sum(sizes) <= 8_000_000

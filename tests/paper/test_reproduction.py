@@ -1,0 +1,140 @@
+"""Experiments by name: what is measured on weights, and the whole lot stopped and started again."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from small import SMALL
+
+from digitwise.data import ExactLength, UniformLengths
+from digitwise.encodings import Relative, Uniform
+from digitwise.paper import fixed_map, maps
+from digitwise.paper.claims import CLAIMS
+from digitwise.paper.recipes import PROFILES, RECIPES
+from digitwise.paper.reproduction import reproduce
+from digitwise.rng import generator
+from digitwise.runs import experiment as ex
+from digitwise.runs.folder import Run, load_measured, save_measured
+from digitwise.runs.training import train
+from digitwise.tasks import Multiplication
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_describes_experiments_that_can_run(name, profile):
+    for experiment in RECIPES[name].arms(profile).values():
+        experiment.rehearse()
+
+
+@pytest.fixture(scope="module")
+def product_run(tmp_path_factory) -> Run:
+    experiment = ex.Experiment(
+        name="m2-upe", task=Multiplication(1, 6), data=UniformLengths(3), encoding=Uniform(0.02),
+        architecture=SMALL.architecture, training=SMALL.training, testing=ex.Testing((3,), 20, (5,), 10),
+    )  # fmt: skip
+    run = Run.create(tmp_path_factory.mktemp("maps") / "uniform-seed0", experiment)
+    train(run)
+    return run
+
+
+def test_maps_measure_the_change_from_the_very_weights_that_training_began_with(product_run):
+    rows = maps.measure(product_run)
+    start = maps.tables(maps.at_the_start(product_run.experiment))
+    step = product_run.select("last")[0]
+    learned = product_run.load_checkpoint(step)["vectors.tables.1"].numpy()
+    assert [row["layer"] for row in rows] == [0, 1]
+    assert np.allclose(rows[1]["value"], np.linalg.norm(learned, axis=1), atol=1e-4)
+    assert np.allclose(rows[1]["change"], np.linalg.norm(learned - start[1], axis=1), atol=1e-4)
+    assert 0 < max(rows[1]["change"]) < 0.2  # twenty small steps from the start, not from zero or another draw
+
+
+def test_maps_put_the_longest_vector_first(product_run):
+    row = maps.measure(product_run)[0]
+    by_distance = dict(zip(row["distances"], row["change"], strict=False))
+    assert row["longest"][0] == max(by_distance, key=by_distance.get)
+    assert len(row["value"]) == len(row["distances"]) + 1  # one uniform vector for the multiplier's digit
+
+
+@pytest.mark.parametrize(("norms", "number"), [([0, 3, 0], 1), ([1, 1, 1, 1], 4), ([0, 0], 0)])
+def test_effective_number(norms, number):
+    assert maps.effective_number(np.array(norms, dtype=float)) == pytest.approx(number)
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_changed_digit_is_another_digit_and_a_lead_stays_a_lead(place):
+    operands = SMALL.task.draw(ExactLength(4), generator(0, "t"), 500)
+    first, second = fixed_map.changed(operands, 1, place, generator(1, "t"))
+    assert (first == operands[0]).all()
+    assert (second[:, place] != operands[1][:, place]).all()
+    assert (np.delete(second, place, 1) == np.delete(operands[1], place, 1)).all()
+    assert second.max() == 9 and (place == 0 or second[:, place].min() == 1)
+
+
+class Adder(torch.nn.Module):
+    """Answers right: what it depends on is what the task demands."""
+
+    architecture = SMALL.architecture
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    def forward(self, tokens, coordinates):
+        canvas = SMALL.task.canvas
+        digits = torch.where(tokens > 9, 0, tokens).numpy()
+        operands = digits[:, :canvas][:, ::-1], digits[:, canvas + 1 :][:, ::-1]
+        targets = SMALL.task.encode(tuple(np.ascontiguousarray(o, dtype=np.uint8) for o in operands)).targets
+        return torch.nn.functional.one_hot(torch.as_tensor(targets).long(), 11).float()
+
+
+def test_dependence_of_a_right_model_is_what_the_task_demands():
+    measured, true = fixed_map.dependence(Adder(), SMALL, 4, problems=300)
+    assert (measured == true).all()
+    for place in range(4):
+        assert true[0, place, place] == 1  # its own column always
+        assert not true[0, place, :place].any()  # never a column above
+    assert 0.2 < true[1, 0, 1] < 0.6 and true[1, 0, 3] < 0.05  # a carry often goes one column, seldom three
+
+
+def test_what_was_measured_of_other_runs_does_not_count(tmp_path):
+    save_measured(tmp_path, ["a-seed0"], [{"layer": 0}])
+    assert load_measured(tmp_path) == load_measured(tmp_path, ["a-seed0"]) == [{"layer": 0}]
+    assert load_measured(tmp_path, ["a-seed0", "a-seed1"]) is None
+
+
+def test_fixed_map_from_training_to_figure_and_not_twice(tmp_path, monkeypatch):
+    first = reproduce("fixed-map", "smoke", root=tmp_path)
+    assert [path.rpartition("/")[2] for path in first["figures"]] == ["fixed-map.png"]
+    assert {row["length"] for row in first["rows"]} == set(fixed_map.LENGTHS)
+    monkeypatch.setattr(fixed_map, "measure", None)  # would raise if it were called again
+    assert reproduce("fixed-map", "smoke", root=tmp_path)["rows"] == first["rows"]
+
+
+def test_relative_maps_have_no_uniform_part(tmp_path):
+    run = Run.create(tmp_path / "r", replace(SMALL, encoding=Relative()))
+    train(run)
+    assert {len(row["value"]) for row in maps.measure(run)} == {2 * SMALL.task.num_tokens - 1}
+
+
+@pytest.mark.slow
+def test_everything_by_name_survives_being_stopped(tmp_path):
+    command = [sys.executable, "-m", "digitwise", "reproduce", "--all", "--profile", "smoke", "--json"]
+    process = subprocess.Popen([*command, "--out", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not list(tmp_path.glob("*/*/metrics.jsonl")) and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    done = subprocess.run([*command, "--out", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {result["recipe"] for result in json.loads(done.stdout)} == set(RECIPES)
+    assert all(list((tmp_path / name).glob("*.png")) for name in RECIPES)
+    for claim in CLAIMS:
+        found = claim.verdict(tmp_path, "smoke")
+        assert found["verdict"] != "not run", (claim.name, found["why"])
