@@ -9,21 +9,22 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "digitwise.tasks": "Addition Multiplication Arithmetic Kind TASKS TextAddition TextMultiplication",
+    "digitwise.tasks": "Addition Multiplication Arithmetic Kind TASKS TextAddition TextMultiplication"
+    " Batch Distribution Problems Task",
     "digitwise.data": "UniformValues UniformLengths ExactLength Shifted NoCarry Mixture Cascade UniformComplexity"
-    " MixedComplexity NinesRun ConsecutiveCarries Practice DISTRIBUTIONS",
+    " MixedComplexity NinesRun ConsecutiveCarries Practice DISTRIBUTIONS SUITES ShortMultipliers",
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
     " ByPlace UniformByPlace HeadGroups ByColumn",
     "digitwise.coordinates": "Coordinates Extent",
     "digitwise.tasks.finding": "find_numbers answered_at_last pad_numbers",
-    "digitwise.models.encoder": "Architecture Encoder",
+    "digitwise.models": "Architecture Encoder Columns Blueprint Model Answers ARCHITECTURES",
     "digitwise.runs.experiment": "Experiment Training Testing",
     "digitwise.runs.folder": "Run find_runs",
     "digitwise.runs.training": "train",
     "digitwise.runs.evaluation": "evaluate answer load_model",
     "digitwise.answers.solver": "Solver Solution load",
     "digitwise.answers.hub": "bundle from_pretrained push_to_hub",
-    "digitwise.data.suites": "SUITES",
+    "digitwise.data.suites": "Suite Stratum",
     "digitwise.counts": "Count merge wilson",
     "digitwise.paper.recipes": "RECIPES arms",
     "digitwise.paper.reproduction": "reproduce",

@@ -1,36 +1,46 @@
-"""Frozen dataclasses to and from JSON, and single fields changed from the command line."""
+"""Frozen dataclasses to and from JSON, single fields changed from the command line, and classes found by name."""
 
 import difflib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from digitwise.names import did_you_mean, lookup, origin, own
+
 
 def describe(value: Any) -> Any:
-    """A value made of dataclasses, tuples and plain values as JSON; a dataclass names its class under `kind`."""
+    """Return a value made of dataclasses, tuples and plain values as JSON.
+
+    A dataclass names its class under `kind`, and under `from` where it comes from if it is not ours.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {"kind": type(value).__name__} | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
+        known = {"kind": type(value).__name__} | ({"from": origin(type(value))} if origin(type(value)) else {})
+        return known | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple | list):
         return [describe(item) for item in value]
     return value
 
 
 def restore(data: Any, kinds: Mapping[str, type]) -> Any:
-    """The inverse of `describe`; `kinds` maps class names to classes. Lists become tuples."""
+    """Return what `describe` described; `kinds` maps the names of our classes to them. Lists become tuples.
+
+    Nothing is imported for this: a class that is not ours must have been loaded before (`names.own`).
+    """
     if isinstance(data, list):
         return tuple(restore(item, kinds) for item in data)
     if not isinstance(data, dict):
         return data
     kind = str(data.get("kind"))
-    if kind not in kinds:
+    if "from" not in data and kind not in kinds:
         raise ValueError(f"unknown kind '{kind}'{did_you_mean(kind, kinds)}")
-    known = {f.name for f in fields(kinds[kind])}
-    unknown = set(data) - known - {"kind"}
+    found: Any = own(kind, str(data["from"])) if "from" in data else kinds[kind]
+    known = {f.name for f in fields(found)}
+    unknown = set(data) - known - {"kind", "from"}
     if unknown:
         raise ValueError(f"{kind} has no field '{min(unknown)}'{did_you_mean(min(unknown), known)}")
-    return kinds[kind](**{name: restore(item, kinds) for name, item in data.items() if name != "kind"})
+    return found(**{name: restore(item, kinds) for name, item in data.items() if name not in ("kind", "from")})
 
 
 def override(config: Any, changes: Mapping[str, str], choices: Mapping[str, Mapping[str, type]]) -> Any:
@@ -56,11 +66,6 @@ def paths(config: Any, prefix: str = "") -> list[str]:
     return out
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else f"; there is {', '.join(sorted(known))}"
-
-
 def _find(config: Any, name: str) -> str:
     name = name.replace("-", "_")
     known = paths(config)
@@ -81,9 +86,9 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
     if rest:
         return replace(config, **{head: _set(value, rest, text, choices)})
     if head in choices:
-        if text not in choices[head]:
-            raise ValueError(f"no {head} '{text}'{did_you_mean(text, choices[head])}")
-        kind = choices[head][text]
+        kind: Any = lookup(text, choices[head], head)
+        if not is_dataclass(kind):
+            raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass")
         shared = {f.name for f in fields(kind)} & {f.name for f in fields(value)}
         return replace(config, **{head: kind(**{name: getattr(value, name) for name in shared})})
     annotation = typing.get_type_hints(type(config))[head]

@@ -24,7 +24,8 @@ def rows_of(path):
 
 def test_rows_say_what_they_are(asked):
     rows = rows_of(asked)
-    assert set(rows[0]) == set(exchange.FIELDS)
+    assert {"id", "problem", "answer", "of"} | set(exchange.NAMED) < set(rows[0])
+    assert {row["of"] for row in rows} == {4}
     assert len({row["id"] for row in rows}) == len(rows)
     for row in rows:
         a, b = map(int, row["problem"].split(" + "))
@@ -57,10 +58,10 @@ def test_answers_in_the_same_file(asked, tmp_path, capsys):
     assert main(["score", str(answers), "--to", str(figure), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["answers"] == {
-        "problems": 41, "right": 33, "wrong": 2, "missing": 2, "duplicated": 1, "malformed": 3, "unknown": 0,
-        "broken_lines": 1,
+        "problems": 40, "right": 33, "wrong": 2, "missing": 1, "duplicated": 1, "malformed": 3, "unknown": 0,
+        "broken_lines": 1, "extracted": 0,
     }  # fmt: skip
-    assert sum(row["problems"] for row in document["rows"]) == 41  # the broken line was somebody's answer
+    assert sum(row["problems"] for row in document["rows"]) == 40
     assert sum(row["correct"] for row in document["rows"]) == 33
     assert figure.exists()
 
@@ -80,7 +81,7 @@ def test_long_numbers_and_damaged_rows(asked, tmp_path):
     path = tmp_path / "long.jsonl"
     path.write_text(json.dumps(long)[:-1] + f', "response": {long["answer"]}}}\n')
     assert exchange.score(path)[1]["right"] == 1
-    for damage, message in ({"length": "five"}, "are numbers"), ({"id": ["x"]}, "has no problems"):
+    for damage, message in ({"length": "five"}, "are numbers"), ({"id": ["x"]}, "has no rows"):
         path.write_text(json.dumps({**long, **damage}) + "\n")
         with pytest.raises(ValueError, match=message):
             exchange.score(path)

@@ -14,15 +14,21 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import SMALL
 
 from digitwise.answers import solver as solver_module
 from digitwise.answers.hub import bundle, from_pretrained, push_to_hub
-from digitwise.answers.solver import Problem, Solver, bundled, load
+from digitwise.answers.problems import Problem
+from digitwise.answers.solver import Solver, bundled, load
 from digitwise.cli import main
+from digitwise.data import ShortMultipliers, UniformLengths
+from digitwise.encodings import HeadGroups
 from digitwise.paper.recipes import arms
-from digitwise.runs.experiment import Experiment
+from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
+from digitwise.tasks import Multiplication, TextAddition
+from digitwise.tasks.symbols import read_answers
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +50,11 @@ def says(capsys, *arguments: object, code: int = 0) -> list[str]:
 def test_problems_are_parsed(numbers):
     found = Problem.parse(" + ".join(f"00{number}" for number in numbers))
     assert found.numbers == tuple(map(str, numbers))
-    assert (found.operator, found.kind.size, found.length) == ("+", len(numbers), max(len(str(n)) for n in numbers))
+    assert (found.kind.operator, found.kind.size, found.length) == (
+        "+",
+        len(numbers),
+        max(len(str(n)) for n in numbers),
+    )
 
 
 def test_the_shorter_factor_is_the_multiplier():
@@ -55,8 +65,8 @@ def test_the_shorter_factor_is_the_multiplier():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no problem"), ("12", "is no problem"), ("1 + x", "is no problem"), ("1 + 2 * 3", "is no problem"),
-        ("3 - 2 - 1", "is no problem"), ("2 * 3 * 4", "is no problem"), ("١ + ٢", "is no problem"),
+        ("", "is not a problem"), ("12", "is not a problem"), ("1 + x", "is not a problem"),
+        ("1 + 2 * 3", "is not a problem"), ("3 - 2 - 1", "is not a problem"), ("2 * 3 * 4", "is not a problem"), ("١ + ٢", "is not a problem"),
         ("-5 + 3", "negative"), ("3 + -5", "negative"), ("1 - 900", "larger number first"),
         ("99 - 100", "larger number first"),
     ],
@@ -77,10 +87,9 @@ def test_it_says_what_the_network_says(run):
     for text, solution in zip(texts, found, strict=True):
         problem = Problem.parse(text)
         numbers = [solver_module.dg.parse([number]) for number in problem.numbers]
-        tokens = torch.as_tensor(ours.task.write(ours.task.pose(problem.kind, numbers)))
-        coordinates = ours.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+        tokens, coordinates = ours.task.write(ours.task.pose(problem.kind, numbers))
         with torch.no_grad():
-            shares, symbols = ours.model(tokens, coordinates)[0].softmax(-1).max(-1)
+            shares, symbols = ours.model(torch.as_tensor(tokens), coordinates)[0].softmax(-1).max(-1)
         expected = "".join("0123456789_"[symbol] for symbol in symbols.flip(0)).lstrip("_") or "_"
         expected = expected.lstrip("0") or "0" if "-" in text else expected
         assert solution.answer == expected
@@ -126,7 +135,7 @@ def test_a_file_of_problems_and_a_bad_line_in_it(run, tmp_path, capsys):
     captured = capsys.readouterr()
     assert len(captured.out.splitlines()) == 2  # the others are answered
     bad, whole = captured.err.splitlines()
-    assert bad.startswith("line 2: '5 % 3' is no problem") and whole.startswith("digitwise: 1 of 3 lines")
+    assert bad.startswith("line 2: '5 % 3' is not a problem") and whole.startswith("digitwise: 1 of 3 lines")
     assert main(["solve", str(path), "--model", str(run.folder), "--json", "--check"]) == 2
     captured = capsys.readouterr()
     assert [list(json.loads(line))[:2] for line in captured.out.splitlines()][1] == ["problem", "error"]
@@ -144,19 +153,37 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
 
 def test_what_a_model_does_not_know_is_said(run, capsys):
     (line,) = says(capsys, "solve", "1234 * 56789", "--model", run.folder, code=2)
-    assert "knows" in line and "3-digit multiplier" in line and "not 4-digit multiplier" in line
+    assert "supports" in line and "3-digit multiplier" in line and "not 4-digit multiplier" in line
     (line,) = says(capsys, "solve", "1 + 2 + 3", "--model", run.folder, code=2)
     assert "not 3 summands" in line
     (line,) = says(capsys, "solve", "1 + 2", "--model", "nowhere", code=2)
     assert "no model 'nowhere'" in line
     (line,) = says(capsys, "solve", "12345 * 123456", code=2)
-    assert "no bundled model knows 5-digit multiplier" in line
+    assert "no bundled model supports 5-digit multiplier" in line
 
 
-def test_models_on_a_canvas_are_refused(tmp_path):
-    run = Run.create(tmp_path / "run", Experiment())
-    with pytest.raises(ValueError, match="on a canvas"):
-        Solver.from_folder(run.folder)
+@pytest.mark.parametrize(
+    ("changes", "good", "bad"),
+    [
+        ({}, "123 + 45", "1234567 + 1"),
+        ({"task": Multiplication(2, 6), "data": ShortMultipliers(UniformLengths(3))}, "4297 * 56", "9 * 4"),
+        ({"task": TextAddition(6, most=3), "encoding": HeadGroups()}, "7 + 123456", "1 - 1"),
+    ],
+)
+def test_models_on_a_canvas_answer_within_it(changes, good, bad, tmp_path, capsys):
+    run = Run.create(tmp_path / "run", replace(SMALL, **changes))
+    train(run)
+    (answer,) = says(capsys, "solve", good, "--model", run.folder, "--json")
+    document = json.loads(answer)
+    assert document["problem"] == good and len(document["confidence"]) == len(document["answer"])
+    model, task = load_model(run, 20), run.experiment.task.plain()
+    problem = Problem.parse(good)
+    batch = task.encode(task.pose(problem.kind, [solver_module.dg.parse([number]) for number in problem.numbers]))
+    with torch.no_grad():
+        symbols = model.eval()(torch.as_tensor(batch.tokens), batch.coordinates).argmax(-1).numpy()
+    assert document["answer"] == read_answers(symbols)[0]
+    (line,) = says(capsys, "solve", bad, "--model", run.folder, code=2)
+    assert "supports" in line
 
 
 def test_shared_folders_answer_the_same(run, tmp_path, capsys):
@@ -169,7 +196,7 @@ def test_shared_folders_answer_the_same(run, tmp_path, capsys):
     shared, original = from_pretrained(str(tmp_path / "mine")), Solver.from_folder(run.folder)
     assert shared.solve("123 + 4095") == replace(original.solve("123 + 4095"), model="mine")
     (tmp_path / "mine" / "weights.safetensors").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="no model that can be read"):
+    with pytest.raises(ValueError, match="does not hold a readable model"):
         from_pretrained(str(tmp_path / "mine"))
     with pytest.raises(ValueError, match="neither a folder nor a bundled model nor a repository"):
         from_pretrained("nowhere")
@@ -232,11 +259,11 @@ def test_the_hub_gets_a_model_with_its_card(run, tmp_path, monkeypatch):
 def test_bundled_models_answer_right(name):
     ours = load(name)
     examples = {"+": "999999 + 1", "-": "1000000 - 1", "*": "9 * 99999"}
-    for operator in ours.task.operators:
+    for operator in {kind.operator for kind in ours.task.kinds}:
         assert ours.solve(examples[operator], check=True).right, (name, operator)
     assert {"Data", "Time", "Seeds", "Limits"} <= set(ours.card.replace("**", " ").replace(":", " ").split())
 
 
 def test_bundled_models_are_small():
-    sizes = [path.stat().st_size for path in Path(solver_module.MODELS).rglob("*") if path.is_file()]
+    sizes = [path.stat().st_size for path in Path(solver_module.BUNDLED).rglob("*") if path.is_file()]
     assert sum(sizes) <= 8_000_000

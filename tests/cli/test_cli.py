@@ -150,10 +150,10 @@ def test_every_command_has_help(command, capsys):
         (["complexity", "--length", "5", "--kind", "levels", "--base", "7"], "base 10 only"),
         (["theory", "--alpha", "1e200"], "alpha must be"),
         (["train", "quickstart", "--arm", "uniform"], "no arm"),
-        (["train", "--resume", "nowhere"], "no run folder"),
-        (["eval", "nowhere"], "no run folder"),
+        (["train", "--resume", "nowhere"], "is not a run folder"),
+        (["eval", "nowhere"], "is not a run folder"),
         (["eval", "nowhere", "--foo"], "unknown option --foo"),
-        (["figure", "nowhere"], "no run folder"),
+        (["figure", "nowhere"], "is not a run folder"),
         (["reproduce", "quickstart", "--seeds", "a"], "--seeds takes numbers"),
         (["bench", "nothing"], "invalid choice"),
         (["fly"], "invalid choice"),
@@ -186,7 +186,7 @@ def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
 
     (tmp_path / "foreign").mkdir()
     (tmp_path / "foreign" / "config.json").write_text('{"model": "gpt"}')
-    refused(tmp_path / "foreign", "not of format 1")
+    refused(tmp_path / "foreign", "not of format 2")
     cut = copy("cut")
     (cut / "config.json").write_text((cut / "config.json").read_text()[:80])
     refused(cut, "config.json is damaged")

@@ -2,19 +2,22 @@
 
 import numpy as np
 import pytest
+from small import posed
 
-from digitwise.data.suites import SUITES, problem_complexity
+from digitwise.answers.exchange import difficulty
+from digitwise.data import SUITES
 from digitwise.numbers import complexity
 from digitwise.numbers import digits as dg
-from digitwise.tasks import Addition, Arithmetic, Multiplication, TextAddition
+from digitwise.tasks import Addition, Arithmetic, Kind, Multiplication, TextAddition
 
 TASK = Addition(12)
 
 
 def problems(suite: str, lengths: list[int], count: int = 50, task=TASK, seed: int = 0):
     for stratum in SUITES[suite].strata(task, lengths):
-        first, second = SUITES[suite].draw(stratum, count, seed)
-        yield stratum, *(dg.aligned(first, second) if isinstance(task, Addition) else (first, second))
+        drawn = SUITES[suite].draw(stratum, count, seed)
+        multipliers = [drawn.multipliers] if isinstance(task, Multiplication) else []
+        yield stratum, *multipliers, *drawn.numbers.swapaxes(0, 1)
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -23,7 +26,7 @@ def test_draws_are_a_function_of_the_seed(suite):
     task = Arithmetic("+", summands=3) if suite == "more" else TextAddition(12)
     for stratum in SUITES[suite].strata(task, [5]):
         one, two = (SUITES[suite].draw(stratum, 20, seed=3) for _ in range(2))
-        assert all((a == b).all() for a, b in zip(one, two, strict=True))
+        assert (one.numbers == two.numbers).all() and (one.kind == two.kind).all()
 
 
 @pytest.mark.parametrize("suite", ["uniform", "cascade", "consecutive", "nines", "nocarry", "places", "strata"])
@@ -62,7 +65,7 @@ def test_nines_come_with_and_without_a_carry():
 
 
 def test_edges_are_there():
-    written = {text for _, *operands in problems("edges", [4]) for text in TASK.render(tuple(operands))}
+    written = {text for _, *operands in problems("edges", [4]) for text in TASK.render(TASK.pose(Kind("+"), operands))}
     assert {"0 + 0", "9999 + 1", "1 + 9999", "9999 + 9999", "7777 + 7777", "1000 + 0"} <= written
     assert any(len(a) == 12 for a in (text.split()[0] for text in written))
     assert any({len(part) for part in text.split(" + ")} == {1, 4} for text in written)
@@ -87,5 +90,5 @@ def test_complexity_suites_refuse_products_and_long_numbers():
 
 
 def test_complexity_of_a_problem():
-    assert problem_complexity(TASK, (dg.parse(["999"]), dg.parse(["1"]))).tolist() == [3]
-    assert problem_complexity(Multiplication(2, 5), (dg.parse(["56"]), dg.parse(["4297"]))).tolist() == [2]
+    assert difficulty(posed(TASK, Kind("+"), 999, 1)).tolist() == [3]
+    assert difficulty(posed(Multiplication(2, 5), Kind("*", 2), 56, 4297)).tolist() == [2]

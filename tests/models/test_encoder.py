@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from small import located
 
 from digitwise.coordinates import Coordinates, extent
 from digitwise.encodings import Relative
@@ -9,13 +10,9 @@ from digitwise.models.encoder import Architecture, Encoder, slot_positions
 from digitwise.tasks import Addition, Multiplication
 
 
-def as_tensors(task) -> Coordinates:
-    return task.coordinates().map(lambda array: torch.as_tensor(array.copy()))
-
-
 def built(architecture: Architecture, task=None) -> tuple[Encoder, Coordinates]:
     torch.manual_seed(0)
-    coordinates = as_tensors(task or Addition(4))
+    coordinates = located(task or Addition(4))
     model = Encoder(architecture, Relative(deviation=0.5), extent(coordinates), 14, 11).eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -25,11 +22,11 @@ def built(architecture: Architecture, task=None) -> tuple[Encoder, Coordinates]:
 
 @pytest.mark.parametrize("task", [Addition(4), Multiplication(3, 5)], ids=str)
 def test_symbols_are_read_where_the_slots_are(task):
-    coordinates = as_tensors(task)
+    coordinates = located(task)
     positions = slot_positions(coordinates)
-    assert coordinates.slot[positions].tolist() == list(range(task.num_slots))
+    assert coordinates.slot[positions].tolist() == list(range(task.longest + task.overflow))
     model, _ = built(Architecture(layers=1, width=8, heads=2), task)
-    tokens = torch.randint(0, 11, (2, task.num_tokens))
+    tokens = torch.randint(0, 11, (2, task.extent.positions))
     hidden = model.hidden(tokens, coordinates)
     assert torch.equal(model(tokens, coordinates), model.readout(hidden[:, positions]))
 

@@ -1,10 +1,11 @@
-"""Hidden states equal those of BERT in transformers 4.57.6, layer by layer (data/make_parity.py made the file)."""
+"""Hidden states equal those of BERT in transformers 4.57.6, layer by layer (make_parity.py made the file)."""
 
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from small import located
 
 from digitwise.coordinates import Extent
 from digitwise.encodings import Absolute, Relative
@@ -49,7 +50,7 @@ def copied(kind: str) -> Encoder:
 @pytest.mark.parametrize("kind", ["absolute", "relative_key"])
 def test_hidden_states_equal_theirs(kind: str) -> None:
     ours = copied(kind)
-    coordinates = Addition(canvas=5).coordinates().map(lambda array: torch.tensor(array.copy()))
+    coordinates = located(Addition(canvas=5))
     ours_hidden = []
     for layer in ours.layers:
         layer.register_forward_hook(lambda _module, _inputs, output: ours_hidden.append(output))

@@ -1,27 +1,27 @@
 """The rippling encoder: its neighbours are those of the format, waves and rounds come to the same rest."""
 
 import math
+from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
+from small import located
 
-from digitwise.coordinates import Coordinates, extent
+from digitwise.coordinates import Coordinates
 from digitwise.data import ExactLength
 from digitwise.encodings import ByColumn, Relative
 from digitwise.encodings.by_column import CLASSES
-from digitwise.models.encoder import Architecture
-from digitwise.models.ripple import Ripple
+from digitwise.models import Columns, Ripple
 from digitwise.rng import generator
 from digitwise.tasks import Arithmetic
 
-ARCHITECTURE = Architecture(layers=1, repeated=1, rounds=4, width=16, heads=2, feedforward=32)
+COLUMNS = Columns(layers=1, width=16, heads=2, feedforward=32)
 CASES = {
     "sums": (Arithmetic("+"), ByColumn()),
     "sums of up to four": (Arithmetic("+", summands=4), ByColumn()),
-    "products": (Arithmetic("*", multiplier=2), ByColumn(products=True)),
-    "everything": (Arithmetic("+-*"), ByColumn(products=True)),
-    "everything, many summands": (Arithmetic("+-*", summands=5, multiplier=2), ByColumn(products=True)),
+    "products": (Arithmetic("*", multiplier=2), ByColumn()),
+    "everything": (Arithmetic("+-*"), ByColumn()),
+    "everything, many summands": (Arithmetic("+-*", summands=5, multiplier=2), ByColumn()),
 }
 
 
@@ -29,33 +29,44 @@ def problem(name: str, length: int = 6, count: int = 5) -> tuple[Ripple, torch.T
     task, encoding = CASES[name]
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = Ripple(ARCHITECTURE, encoding, extent(task.coordinates()), 14, 11).eval()
+        model = Ripple(COLUMNS, encoding, task.extent, 14, 11).eval()
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(0.2 * torch.randn_like(parameter))
             model.readout.weight.mul_(3)  # so that it is sure of most answers
-    tokens = torch.as_tensor(task.write(task.draw(ExactLength(length), generator(0, "ripple"), count)))
-    return model, tokens, task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+    tokens, coordinates = task.write(task.draw(ExactLength(length), generator(0, "ripple"), count))
+    return model, torch.as_tensor(tokens), coordinates.map(torch.as_tensor)
 
 
-def looks_at(task: Arithmetic, tokens: torch.Tensor, coordinates: Coordinates) -> dict[int, dict[str, int]]:
-    """What each cell sees, from the description of the format alone: class -> token."""
-    _, operand, place, _ = (array.tolist() for array in coordinates)
-    index = {key: token for token, key in enumerate(zip(operand, place, strict=True))}
-    summands = max(operand) + 1 - (2 if task.alone else 0)
+def looks_at(task: Arithmetic, coordinates: Coordinates) -> dict[int, dict[str, int]]:
+    """What each cell sees, from the layout of the format alone: class -> token."""
+    places = int(coordinates.place.max()) + 1
+    digits, multiplicand = task.multiplier_digits, int("*" in task.operators)
+
+    def line(number: int, place: int) -> int:
+        return digits + number * places + place
+
+    cells = multiplicand + task.summand_lines  # the first line of cells
     found = {}
-    for token, (number, here) in enumerate(zip(operand, place, strict=True)):
-        if number >= 0:
-            continue
-        from_end = -1 - number
-        seen = {"itself": (number, here), "below": (number, here - 1), "above": (number - 1, here)}
-        if summands > from_end:
-            seen["summand"] = (max(operand) - from_end, here)
-        if summands == 2 and task.steps == 1:
-            seen["first"] = (2 if task.alone else 0, here)
-        if task.alone:
-            seen |= {"shifted": (number - 1, here - 1), "multiplier": (0, from_end), "multiplicand": (1, here)}
-        found[token] = {kind: index[key] for kind, key in seen.items() if key in index}
+    for row in range(task.rows):
+        for here in range(places):
+            from_end = task.rows - 1 - row
+            seen = {"itself": line(cells + row, here)}
+            if here:
+                seen["below"] = line(cells + row, here - 1)
+            if row:
+                seen["above"] = line(cells + row - 1, here)
+            if task.summand_lines > from_end:
+                seen["summand"] = line(cells - 1 - from_end, here)
+            if task.summand_lines == 2 and task.rows == 1:
+                seen["first"] = line(cells - 2, here)
+            if digits:
+                seen |= {"multiplier": from_end, "multiplicand": line(0, here)} if from_end < digits else {}
+                if row and here:
+                    seen["shifted"] = line(cells + row - 1, here - 1)
+                if from_end >= digits:
+                    seen["multiplicand"] = line(0, here)
+            found[line(cells + row, here)] = seen
     return found
 
 
@@ -63,8 +74,8 @@ def looks_at(task: Arithmetic, tokens: torch.Tensor, coordinates: Coordinates) -
 def test_the_cells_by_hand(name):
     """Loops over problems, cells and neighbours, with nothing gathered."""
     model, tokens, coordinates = problem(name, length=3, count=2)
-    heads, vectors = ARCHITECTURE.heads, model.vectors
-    neighbours = looks_at(CASES[name][0], tokens, coordinates)
+    heads, vectors = COLUMNS.heads, model.vectors
+    neighbours = looks_at(CASES[name][0], coordinates)
     with torch.no_grad():
         logits = model(tokens, coordinates)
         x = model.embedding_norm(model.embedding(tokens.long()))
@@ -99,12 +110,12 @@ def test_rounds_come_to_rest_where_the_columns_in_order_do(name, monkeypatch):
     model, tokens, coordinates = problem(name, length=12)
     with torch.no_grad():
         in_order = model(tokens, coordinates).softmax(-1)
-        enough = in_order.shape[1] + CASES[name][0].steps - 1
+        enough = in_order.shape[1] + CASES[name][0].rows - 1
         monkeypatch.setattr("digitwise.models.ripple.STILL", 0.0)
         torch.testing.assert_close(model(tokens, coordinates, rounds=enough).softmax(-1), in_order)
         assert (model(tokens, coordinates, rounds=2).softmax(-1) - in_order).abs().max() > 1e-5
         monkeypatch.undo()
-        settled = model.settle(tokens, coordinates)
+        settled = model.answer(tokens, coordinates)
     confidence, symbols = in_order.max(-1)
     sure = confidence > in_order.topk(2).values[..., 1] + 0.05
     assert sure.float().mean() > 0.5
@@ -117,16 +128,14 @@ def test_every_round_is_a_shorter_problem(monkeypatch):
     """In round r a column knows r - 1 columns below: its answer is that of the numbers without their lower digits."""
     _, tokens, coordinates = problem("sums", length=9, count=3)
     monkeypatch.setattr("digitwise.models.ripple.STILL", 0.0)
-    task, tiny = CASES["sums"][0], Architecture(layers=1, repeated=1, width=16, heads=2)
+    task, tiny = CASES["sums"][0], Columns(layers=1, width=16, heads=2)
     places = int(coordinates.place.max()) + 1
     with torch.no_grad():
-        flat = Ripple(tiny, ByColumn(), extent(task.coordinates()), 14, 11)
+        flat = Ripple(tiny, ByColumn(), task.extent, 14, 11)
         third = flat(tokens, coordinates, rounds=3)
         for place in range(3, places):
             kept = tokens.view(3, 3, places)[:, :, place - 2 : place + 1].flatten(1)
-            shorter = task.coordinates(np.zeros((1, 9), dtype=np.uint8)).map(
-                lambda array: torch.as_tensor(array.copy())
-            )
+            shorter = located(replace(task, pads=0), 2)  # and one place for the overflow
             torch.testing.assert_close(flat(kept, shorter)[:, -1], third[:, place], rtol=1e-4, atol=1e-5)
 
 
@@ -136,7 +145,7 @@ def test_columns_at_rest_are_left_alone(monkeypatch):
     sizes, original = [], Ripple._state
     monkeypatch.setattr(Ripple, "_state", lambda *a: (sizes.append(len(a[1].start_AW)), original(*a))[1])
     with torch.inference_mode():
-        rounds = model.settle(tokens, coordinates).rounds_B
+        rounds = model.answer(tokens, coordinates).rounds_B
     assert sizes[0] == 2 * int(coordinates.place.max() + 1)
     assert sizes[1] < sizes[0] and sum(sizes) < 20 * sizes[0] and int(rounds.max()) < 20
 
@@ -156,18 +165,15 @@ def test_nothing_flows_down_and_a_round_carries_by_one_place(monkeypatch):
 def test_neighbours_do_not_grow_with_the_length_nor_with_the_rows():
     for multiplier, length in ((2, 40), (2, 400), (9, 40)):
         task = Arithmetic("*", multiplier=multiplier)
-        tokens = task.write(task.draw(ExactLength(length), generator(0, "long"), 1))
-        coordinates = task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
-        model = Ripple(ARCHITECTURE, ByColumn(products=True), extent(task.coordinates()), 14, 11)
-        prepared = model.vectors.prepare(coordinates)
+        model = Ripple(COLUMNS, ByColumn(), task.extent, 14, 11)
+        prepared = model.vectors.prepare(located(task, length))
         kinds = [CLASSES[index] for index in prepared.classes_K]
         assert kinds == ["itself", "below", "above", "shifted", "multiplier", "multiplicand"]
         assert all(len(table) == len(CLASSES) for table in model.vectors.tables)
 
 
 def test_models_without_a_canvas_refuse_what_they_cannot_be():
-    reach = extent(Arithmetic().coordinates())
     with pytest.raises(ValueError, match="--encoding by-column"):
-        Ripple(ARCHITECTURE, Relative(), reach, 14, 11)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="--repeated 1"):
-        Ripple(Architecture(layers=2), ByColumn(), reach, 14, 11)
+        Ripple(COLUMNS, Relative(), Arithmetic().extent, 14, 11)
+    with pytest.raises(ValueError, match="multiple of heads"):
+        Columns(width=10, heads=4)

@@ -11,12 +11,14 @@ from scipy.stats import binomtest
 from small import SMALL
 
 from digitwise.counts import Count, merge, updated, wilson
-from digitwise.data.suites import SUITES
+from digitwise.data import SUITES
+from digitwise.encodings import ByColumn
+from digitwise.models import Columns
 from digitwise.runs import evaluation
-from digitwise.runs.evaluation import batch_size, evaluate, load_model, validation_problems, without
+from digitwise.runs.evaluation import evaluate, load_model, validation_problems
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
-from digitwise.tasks import Addition, Multiplication
+from digitwise.tasks import Addition, Arithmetic, Multiplication
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +49,9 @@ def test_exact_match_counts_every_symbol(run):
     stratum = suite.strata(task, [1])[0]
     operands = suite.draw(stratum, 40, 0)
     batch = task.encode(operands)
-    coordinates = task.coordinates().map(lambda array: torch.as_tensor(array.copy()))
     right = 0
     for tokens, target in zip(batch.tokens, batch.targets, strict=True):
-        said = model.eval()(torch.as_tensor(tokens[None]), coordinates)[0].argmax(-1)
+        said = model.eval()(torch.as_tensor(tokens[None]), batch.coordinates)[0].argmax(-1)
         right += all(int(a) == int(b) for a, b in zip(said, target, strict=True))
     assert [c.correct for c in evaluate(run, lengths=[1])] == [right]
 
@@ -66,7 +67,7 @@ def test_places_are_counted_one_by_one(run):
 def test_places_of_products_reach_as_far_as_the_product():
     stratum = SUITES["places"].strata(Multiplication(3, 6), [5])[0]
     right = np.ones((2, 9), dtype=bool)
-    assert list(SUITES["places"].tally(stratum, (), right))[-1] == "place 7"
+    assert list(SUITES["places"].tally(stratum, None, right))[-1] == "place 7"
 
 
 def test_fewer_problems_do_not_replace_more(run):
@@ -78,22 +79,22 @@ def test_fewer_problems_do_not_replace_more(run):
 
 def test_no_validation_problem_is_in_a_test(run):
     reserved = validation_problems(SMALL)[5]
-    assert len(without(reserved, reserved)[0]) == 0
-    some = tuple(operand[:7] for operand in reserved)
-    assert len(without(reserved, some)[0]) == len(reserved[0]) - 7
+    assert len(reserved.without(reserved)) == 0
+    assert len(reserved.without(reserved[:7])) == len(reserved) - 7
     one_digit = replace(SMALL, testing=replace(SMALL.testing, validation_lengths=(1,), validation_problems=60))
     suite = SUITES["uniform"]
     drawn = suite.draw(suite.strata(one_digit.task, [1])[0], 200, 0)
-    kept = without(drawn, validation_problems(one_digit)[1])
-    both = {(int(a[0]), int(b[0])) for a, b in zip(*validation_problems(one_digit)[1], strict=True)}
-    assert 0 < len(kept[0]) < 200
-    assert not both & {(int(a[0]), int(b[0])) for a, b in zip(*kept, strict=True)}
+    chosen = validation_problems(one_digit)[1]
+    kept = drawn.without(chosen)
+    assert 0 < len(kept) < 200
+    assert not set(one_digit.task.render(chosen)) & set(one_digit.task.render(kept))
 
 
 def test_batches_shrink_with_the_square_of_the_length(run):
     model = load_model(run, 20)
-    assert batch_size(model, 41) == 1024
-    assert 1 <= batch_size(model, 2001) < 64
+    assert model.floats(2000) > 50 * model.floats(200)
+    columns = replace(SMALL, task=Arithmetic(), encoding=ByColumn(), architecture=Columns(width=16, heads=2)).build()
+    assert columns.floats(2000) == 10 * columns.floats(200)
     long = replace(SMALL, task=Addition(1000), testing=replace(SMALL.testing, lengths=(1000,)))
     operands = SUITES["uniform"].draw(SUITES["uniform"].strata(long.task, [1000])[0], 3, seed=0)
     assert evaluation.correct_symbols(long.build(), long.task, operands).shape == (3, 1001)

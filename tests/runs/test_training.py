@@ -17,9 +17,9 @@ from digitwise.data import UniformValues
 from digitwise.encodings import Absolute
 from digitwise.models.encoder import Architecture
 from digitwise.runs import training as training_module
+from digitwise.runs.engine import OPTIMIZERS, Muon
 from digitwise.runs.experiment import Training
 from digitwise.runs.folder import Run
-from digitwise.runs.optimizers import OPTIMIZERS, Muon
 from digitwise.runs.training import Source, Stopped, rate_at, train
 from digitwise.tasks import Multiplication
 
@@ -59,7 +59,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_golden_losses_of_twenty_steps(name, tmp_path):
-    """Made by running this file: python tests/test_training.py. A change here is a change of the training itself."""
+    """Made by PYTHONPATH=tests python tests/runs/test_training.py. A change here is a change of the training."""
     measured = losses_of(Run.create(tmp_path / "run", CASES[name]))
     assert len(measured) == 20
     assert measured == pytest.approx(json.loads(GOLDEN.read_text())[name], rel=1e-4)

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from small import posed
 
 from digitwise.data import ExactLength, Mixture, NoCarry, Shifted, ShortMultipliers, UniformLengths, UniformValues
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator
-from digitwise.tasks import Addition, Multiplication
+from digitwise.tasks import Addition, Kind, Multiplication
 from digitwise.tasks.symbols import PAD, SPELLING, read_answers
 
 TASKS = [Addition(8), Multiplication(1, 8), Multiplication(3, 8)]
@@ -23,36 +24,43 @@ DISTRIBUTIONS = [
 ]
 
 
+def numbers_of(problems):
+    """All numbers of problems of one kind, the multiplier first."""
+    multipliers = [problems.multipliers] if problems.multipliers.shape[1] else []
+    return [*multipliers, *problems.numbers.swapaxes(0, 1)]
+
+
 def spelled(symbols) -> str:
     return "".join(SPELLING[symbol] for symbol in symbols)
 
 
 def test_the_papers_sum_to_the_letter():  # eq. format_sum
     task = Addition(20)
-    batch = task.encode((dg.parse(["123"]), dg.parse(["4095"])))
+    batch = task.encode(posed(task, Kind("+"), 123, 4095))
     assert spelled(batch.tokens[0]) == "_" * 17 + "123+" + "_" * 16 + "4095"
     assert spelled(batch.targets[0][::-1]) == "_" * 17 + "4218"
-    coordinates = task.coordinates()
+    coordinates = batch.coordinates
     assert (coordinates.slot >= 0).sum() == 21 and (coordinates.slot[:20] == -1).all()
     assert coordinates.slot[20] == 20  # the operator's own position is the overflow slot
 
 
 def test_the_papers_product_to_the_letter():  # eq. format_mult
     task = Multiplication(2, 20)
-    batch = task.encode((dg.parse(["56"]), dg.parse(["4297"])))
+    batch = task.encode(posed(task, Kind("*", 2), 56, 4297))
     assert spelled(batch.tokens[0]) == "56*" + "_" * 16 + "4297"
     assert spelled(batch.targets[0][::-1]) == "_" * 16 + "240632"
-    assert task.coordinates().slot.tolist() == [-1, *range(21, -1, -1)]  # the 6 is a key and an answer slot at once
+    assert batch.coordinates.slot.tolist() == [-1, *range(21, -1, -1)]  # the 6 is a key and an answer slot at once
 
 
 @pytest.mark.parametrize("task", TASKS, ids=str)
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=str)
 def test_tokens_and_targets(task, distribution):
     operands = task.draw(distribution, generator(3, "tasks"), 200)
-    tokens, targets = task.encode(operands)
+    tokens, targets, coordinates = task.encode(operands)
+    assert task.encode(operands).coordinates is coordinates  # one object for all batches
     assert tokens.dtype == targets.dtype == np.uint8
-    assert tokens.shape == (200, task.num_tokens)
-    assert targets.shape == (200, task.num_slots)
+    assert tokens.shape == (200, task.extent.positions)
+    assert targets.shape == (200, task.longest + task.overflow)
     calculate = (lambda a, b: a + b) if isinstance(task, Addition) else (lambda a, b: a * b)
     operator = "+" if isinstance(task, Addition) else "*"
     for row, target, problem in zip(tokens, targets, task.render(operands), strict=True):
@@ -68,14 +76,13 @@ def test_tokens_and_targets(task, distribution):
 
 @pytest.mark.parametrize("task", TASKS, ids=str)
 def test_coordinates_point_at_the_digits_they_name(task):
-    coordinates = task.coordinates()
     operands = task.draw(ExactLength(task.canvas), generator(4, "coordinates"), 50)
-    tokens = task.encode(operands).tokens
-    assert coordinates.position.tolist() == list(range(task.num_tokens))
-    for number, digits in enumerate(operands):
+    tokens, _, coordinates = task.encode(operands)
+    assert coordinates.position.tolist() == list(range(task.extent.positions))
+    for number, digits in enumerate(numbers_of(operands)):
         mine = np.flatnonzero(coordinates.operand == number)
         assert (tokens[:, mine] == digits[:, coordinates.place[mine]]).all()
-    assert sorted(coordinates.slot[coordinates.slot >= 0]) == list(range(task.num_slots))
+    assert sorted(coordinates.slot[coordinates.slot >= 0]) == list(range(task.canvas + task.overflow))
     operators = coordinates.operand == -1
     assert operators.sum() == 1 and coordinates.place[operators].tolist() == [-1]
 
@@ -115,26 +122,28 @@ def test_mixture_weights():
 
 @pytest.mark.parametrize("zero", [True, False])
 def test_a_single_digit_multiplier_is_0_only_where_that_is_wanted(zero):
-    multiplier, _ = Multiplication(1, 5, zero=zero).draw(UniformLengths(5), generator(8, "zero"), 20_000)
+    multiplier = Multiplication(1, 5, zero=zero).draw(UniformLengths(5), generator(8, "zero"), 20_000).multipliers
     seen = np.bincount(multiplier[:, 0], minlength=10) / 20_000
     assert (seen[0] > 0) == zero
     assert np.abs(seen[1:] - (0.1 if zero else 1 / 9)).max() < 0.012
-    training, _ = Multiplication(1, 5, zero=zero).draw(ShortMultipliers(), generator(8, "zero"), 20_000)
+    training = Multiplication(1, 5, zero=zero).draw(ShortMultipliers(), generator(8, "zero"), 20_000).multipliers
     assert abs((training == 0).mean() - 0.1) < 0.01
 
 
 def test_short_multipliers_come_in_every_length_and_are_padded_from_the_left():
     task = Multiplication(3, 5)
     operands = task.draw(ShortMultipliers(UniformLengths(5)), generator(9, "short"), 9_000)
-    lengths = dg.lengths(operands[0])
+    lengths = dg.lengths(operands.multipliers)
     assert np.abs(np.bincount(lengths, minlength=4)[1:] / 9_000 - 1 / 3).max() < 0.02
     batch = task.encode(operands)
     for length in (1, 2, 3):
         row = int(np.flatnonzero(lengths == length)[0])
-        text, (a, b) = spelled(batch.tokens[row]), (dg.render(operand)[row] for operand in operands)
+        text, (a, b) = spelled(batch.tokens[row]), (dg.render(number)[row] for number in numbers_of(operands))
         assert text == f"{a:_>3}*{b:_>5}"
         assert spelled(batch.targets[row][::-1]) == f"{int(a) * int(b):_>8}"
-    assert (dg.lengths(task.draw(ExactLength(4), generator(9, "t"), 500)[0]) == 3).all()  # tests are not affected
+    assert (
+        dg.lengths(task.draw(ExactLength(4), generator(9, "t"), 500).multipliers) == 3
+    ).all()  # tests are not affected
     with pytest.raises(ValueError, match="no multiplier"):
         Addition(8).draw(ShortMultipliers(), generator(0), 4)
 

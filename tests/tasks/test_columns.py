@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digitwise.data import ExactLength, NinesRun, Practice, UniformLengths
-from digitwise.data.suites import SUITES
+from digitwise.data import SUITES, ExactLength, NinesRun, Practice, UniformLengths
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator
 from digitwise.tasks import Arithmetic, Kind
@@ -42,19 +41,21 @@ def test_the_format_by_hand():
     batch = task.encode(task.pose(Kind("+"), [digits_of(123), digits_of(4095)]))
     spelled = "".join(SPELLING[symbol] for symbol in batch.tokens[0])
     assert spelled == "321__" + "5904_" + "+++++"  # least significant first, one row after the other
-    position, operand, place, slot = task.coordinates(np.zeros((1, 15), dtype=np.uint8))
+    position, operand, place, slot, row = batch.coordinates
     assert operand.tolist() == [0] * 5 + [1] * 5 + [-1] * 5
     assert place.tolist() == [0, 1, 2, 3, 4] * 3
     assert slot.tolist() == [-1] * 10 + [0, 1, 2, 3, 4]
     assert position.tolist() == list(range(15))
+    assert row.tolist() == [0] * 15  # one row of cells takes in both summands
     product = Arithmetic("*", multiplier=2)
     batch = product.encode(product.pose(Kind("*", 2), [digits_of(56), digits_of(4297)]))
     assert "".join(SPELLING[symbol] for symbol in batch.tokens[0]) == "65" + "7924__" + "******" * 2
-    _, operand, place, slot = product.coordinates(batch.tokens)
-    assert place.tolist() == [0, 1] + [0, 1, 2, 3, 4, 5] * 3
-    assert operand.tolist() == [0] * 2 + [1] * 6 + [-2] * 6 + [-1] * 6
+    _, operand, place, slot, row = batch.coordinates
+    assert place.tolist() == [-1, -1] + [0, 1, 2, 3, 4, 5] * 3
+    assert operand.tolist() == [0] * 2 + [1] * 6 + [-1] * 12
+    assert row.tolist() == [0, 1] + [-1] * 6 + [1] * 6 + [0] * 6
     assert slot.tolist() == [-1] * 14 + [0, 1, 2, 3, 4, 5]
-    shorter = product.write(product.pose(Kind("*", 1), [digits_of(6), digits_of(4297)]))
+    shorter, _ = product.write(product.pose(Kind("*", 1), [digits_of(6), digits_of(4297)]))
     assert "".join(SPELLING[symbol] for symbol in shorter[0]) == "6_" + "7924__" + "______" + "******"
 
 
@@ -67,7 +68,7 @@ def test_fewer_numbers_use_the_last_rows():
     }
     for kind, lines in cases.items():
         numbers = [digits_of(int(line[0])) for line in lines[:4] if line[0] != "_"]
-        (tokens,) = task.write(task.pose(kind, numbers))
+        (tokens,), _ = task.write(task.pose(kind, numbers))
         spelled = "".join(SPELLING[symbol] for symbol in tokens)
         assert spelled == "__" + "___" + "".join(line + line[-1] for line in lines)
 
@@ -75,12 +76,12 @@ def test_fewer_numbers_use_the_last_rows():
 def test_problems_of_all_kinds_share_a_layout():
     """Kinds are mixed in a batch, as likely as each other; what a kind does not use is padded."""
     operands = EVERYTHING.draw(UniformLengths(5), generator(0, "kinds"), 700)
-    shares = np.bincount(operands[0][:, 0], minlength=len(EVERYTHING.kinds)) / 700
+    shares = np.bincount(operands.kind, minlength=len(EVERYTHING.kinds)) / 700
     assert len(shares) == 3 + 1 + 3 and shares.min() > 0.08
     tokens = EVERYTHING.encode(operands).tokens
     places = (tokens.shape[1] - 3) // 9
-    for kind, row in zip(operands[0][:, 0], tokens, strict=True):
-        product, used = EVERYTHING.kinds[kind].operator == "*", EVERYTHING.kinds[kind].rows
+    for kind, row in zip(operands.kind, tokens, strict=True):
+        product, used = EVERYTHING.kinds[kind].operator == "*", EVERYTHING.kinds[kind].drawn
         assert (row[: 3 + places] == PAD).all() == (not product)
         assert (row[3 + places : (0 if product else -used) * places - 4 * places] == PAD).all()
 
@@ -88,9 +89,9 @@ def test_problems_of_all_kinds_share_a_layout():
 def test_widths_vary_and_training_shows_no_more_than_five_digits():
     task, widths = Arithmetic("+", summands=5), set()
     for step in range(40):
-        _, *rows = task.draw(Practice(5), generator(step, "widths"), 50)
-        widths.add(rows[0].shape[1])
-        assert max(int(dg.lengths(row).max()) for row in rows) <= 5
+        drawn = task.draw(Practice(5), generator(step, "widths"), 50)
+        widths.add(drawn.width)
+        assert dg.lengths(drawn.numbers).max() <= 5
     assert widths == {5, 6, 7, 8}
 
 
@@ -120,14 +121,14 @@ def test_practice_repeats_the_digits_of_a_multiplicand():
 
 def test_a_kind_that_is_asked_for_has_no_multiplier_zero():
     task = Arithmetic("*", multiplier=1)
-    _, multiplier, _ = task.draw(ExactLength(3), generator(0, "zero"), 500, Kind("*", 1))
+    multiplier = task.draw(ExactLength(3), generator(0, "zero"), 500, Kind("*", 1)).multipliers
     assert multiplier.min() == 1 and multiplier.max() == 9
-    _, multiplier, _ = task.draw(ExactLength(3), generator(0, "zero"), 500)
+    multiplier = task.draw(ExactLength(3), generator(0, "zero"), 500).multipliers
     assert multiplier.min() == 0
 
 
 def test_differences_have_the_larger_number_first():
-    _, first, second = Arithmetic("-").draw(NinesRun(2, 4), generator(0, "order"), 300)
+    first, second = Arithmetic("-").draw(NinesRun(2, 4), generator(0, "order"), 300).numbers.swapaxes(0, 1)
     assert (dg.compare(first, second) >= 0).all()
 
 
@@ -156,7 +157,7 @@ def test_kinds_have_strata_of_their_own():
     assert [stratum.name for stratum in strata] == [str(kind) for kind in EVERYTHING.kinds]
     for stratum, kind in zip(strata, EVERYTHING.kinds, strict=True):
         operands = SUITES["uniform"].draw(stratum, 20, 0)
-        assert {len(text.split(f" {kind.operator} ")) for text in EVERYTHING.render(operands)} == {max(kind.rows, 2)}
+        assert {len(text.split(f" {kind.operator} ")) for text in EVERYTHING.render(operands)} == {max(kind.drawn, 2)}
     names = {stratum.name for stratum in SUITES["edges"].strata(EVERYTHING, [7])}
     assert {"2 summands: all nines", "difference: power - 1", "1-digit multiplier: multiplier 0"} <= names
     for stratum in SUITES["edges"].strata(EVERYTHING, [1, 7]):
@@ -189,7 +190,7 @@ def test_suites_that_need_a_canvas_say_so(suite):
 def test_the_runs_suite_has_runs_of_its_length_of_both_kinds():
     with_carry, without = SUITES["runs"].strata(Arithmetic("+"), [12])
     for stratum, wanted in ((with_carry, True), (without, False)):
-        _, first, second = SUITES["runs"].draw(stratum, 50, 0)
+        first, second = SUITES["runs"].draw(stratum, 50, 0).numbers.swapaxes(0, 1)
         for column in first.astype(int) + second:
             text = "".join("9" if value == 9 else "." for value in column)
             start = text.index("9" * 12)

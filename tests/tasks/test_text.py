@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from small import SMALL, with_training
 
 from digitwise.coordinates import Extent, extent
-from digitwise.data import ExactLength, UniformLengths, suites
+from digitwise.data import SUITES, ExactLength, UniformLengths
 from digitwise.encodings import (
     Absolute,
     ByOperandAndPlace,
@@ -30,10 +30,9 @@ from digitwise.models.encoder import Architecture, Encoder
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator
 from digitwise.runs.evaluation import answer, evaluate
-from digitwise.runs.experiment import Locator
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
-from digitwise.tasks import Addition, TextAddition, TextMultiplication
+from digitwise.tasks import Addition, Batch, TextAddition, TextMultiplication
 from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
 from digitwise.tasks.symbols import PAD, read_answers
 from digitwise.tasks.text import FILLER, SYMBOLS, WORDS, read
@@ -115,9 +114,9 @@ def test_questions_that_cannot_be_read_name_their_row(text, message):
         ("one 7", "row 0 has 1 number,"),
         ("1 2 3", "row 0 has 3 numbers"),
         ("1 and 1234567", "1234567 has 7 digits, and there is room for 6"),
-        ("-5 and 3", "'-5' is no whole number"),
-        ("3.14 and 3", "'3.14' is no whole number"),
-        ("1,000 and 3", "'1,000' is no whole number"),
+        ("-5 and 3", "'-5' is not a whole number"),
+        ("3.14 and 3", "'3.14' is not a whole number"),
+        ("1,000 and 3", "'1,000' is not a whole number"),
     ],
 )
 def test_texts_that_are_no_question_are_refused(text, message):
@@ -162,32 +161,31 @@ def test_a_tokenizer_that_splits_digits():
 
 @pytest.mark.parametrize("task", TASKS, ids=str)
 def test_texts_say_what_is_solved(task):
-    operands, (tokens, targets) = written(task)
-    coordinates = task.coordinates(tokens)
+    problems, (tokens, targets, coordinates) = written(task)
+    numbers = [*([problems.multipliers] if problems.multipliers.size else []), *problems.numbers.swapaxes(0, 1)]
     calculate = (lambda a, b: a + b) if isinstance(task, TextAddition) else (lambda a, b: a * b)
     lengths = (tokens != FILLER).sum(1)
-    assert lengths.max() == tokens.shape[1] <= task.num_tokens and len(set(lengths)) > 3
-    for row, text in enumerate(task.render(operands)):
+    assert lengths.max() == tokens.shape[1] <= task.extent.positions and len(set(lengths)) > 3
+    for row, text in enumerate(task.render(problems)):
         a, b = (int(number) for number in re.findall(r"\d+", text))
-        assert (a, b) == tuple(int(dg.render(operand)[row]) for operand in operands)
+        assert (a, b) == tuple(int(dg.render(number)[row]) for number in numbers)
         assert read_answers(targets[row : row + 1]) == [str(calculate(a, b))]
-        for number, digits in enumerate(operands):
+        for number, digits in enumerate(numbers):
             mine = np.flatnonzero(coordinates.operand[row] == number)
             assert len(mine) == task.widths[number]
             seen = tokens[row, mine][coordinates.place[row, mine].argsort()]
             assert seen[seen != PAD].tolist() == [int(x) for x in reversed(dg.render(digits)[row])]
-    assert (coordinates.slot.max(1) == task.num_slots - 1).all()
+    assert (coordinates.slot.max(1) == task.canvas + task.overflow - 1).all()
 
 
 def test_the_amount_of_text():
     assert len(WORDS) >= 64 and len(set(WORDS)) == len(WORDS) and len(SYMBOLS) < 256
-    _, (tokens, _) = written(TextAddition(6), 3000)
-    words = tokens > FILLER
-    number = TextAddition(6).coordinates(tokens).operand
+    _, (tokens, _, coordinates) = written(TextAddition(6), 3000)
+    words, number = tokens > FILLER, coordinates.operand
     before = (words & (np.cumsum(number >= 0, axis=1) == 0)).sum(1)
     assert set(before) == set(range(21))
     assert set(tokens[words]) == set(range(FILLER + 1, len(SYMBOLS)))
-    _, (tokens, _) = written(TextAddition(6, most=40, least=40), 5)
+    tokens = written(TextAddition(6, most=40, least=40), 5)[1].tokens
     assert ((tokens > FILLER).sum(1) == 120).all()
 
 
@@ -195,7 +193,7 @@ def test_text_is_a_function_of_the_problems_and_new_in_every_batch():
     task = TextAddition(6)
     operands, batch = written(task)
     assert (task.encode(operands).tokens == batch.tokens).all()
-    other = task.encode(tuple(operand[::-1].copy() for operand in operands)).tokens
+    other = task.encode(operands[::-1]).tokens
     assert read(other[-1]) != read(batch.tokens[0])  # the same problem in another batch
 
 
@@ -262,8 +260,7 @@ def built(encoding, reach):
 
 def test_classes_by_place_by_hand():
     task = TextAddition(4, most=5)
-    _, (tokens, _) = written(task, 4, 4)
-    coordinates = as_tensors(task.coordinates(tokens))
+    coordinates = as_tensors(written(task, 4, 4)[1].coordinates)
     vectors = built(ByPlace(), extent(coordinates))
     q = random_queries(SHAPE, coordinates)
     with torch.no_grad():
@@ -312,8 +309,8 @@ def test_no_class_matrix_over_the_whole_text(encoding):
     """What is prepared grows with the tokens, not with their square; pairs of classes are of number tokens alone."""
     for words in (10, 60):
         task = TextAddition(6, most=words, least=words)
-        _, (tokens, _) = written(task, 8)
-        coordinates = as_tensors(task.coordinates(tokens))
+        _, (tokens, _, coordinates) = written(task, 8)
+        coordinates = as_tensors(coordinates)
         vectors = encoding.build(SHAPE, extent(coordinates))
         parts, sizes = [vectors.prepare(coordinates), *vectors.buffers()], []
         while parts:
@@ -360,19 +357,24 @@ def test_an_answer_does_not_depend_on_the_other_rows():
     model = replace(SMALL, task=task, encoding=Sum((Absolute(3), HeadGroups()))).build()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.5)
-    _, (tokens, targets) = written(task, 30)
-    together = answer(model, task, tokens)
-    alone = [answer(model, task, row[row != FILLER][None])[0] for row in tokens]
-    assert together.shape == targets.shape and (together == alone).all()
+    _, batch = written(task, 30)
+    together = answer(model, batch).symbols_BS
+    alone = []
+    for row in batch.tokens:
+        tokens = row[row != FILLER][None]
+        alone.append(answer(model, Batch(tokens, tokens[:, :0], task.coordinates(tokens))).symbols_BS[0])
+    assert together.shape == batch.targets.shape and torch.equal(together, torch.stack(alone))
 
 
 def test_canvas_coordinates_are_worked_out_once():
-    locate = Locator(Addition(6), torch.device("cpu"))
-    assert locate(np.zeros((2, 13), np.uint8)) is locate(np.zeros((5, 13), np.uint8))
-    task = TextAddition(6)
-    locate = Locator(task, torch.device("cpu"))
-    batches = [written(task, 4, seed=seed)[1].tokens for seed in (1, 2)]
-    assert [locate(tokens).position.shape for tokens in batches] == [tokens.shape for tokens in batches]
+    model, calls = replace(SMALL, task=Addition(6)).build(), []
+    original = model.vectors.prepare
+    model.vectors.prepare = lambda coordinates: (calls.append(1), original(coordinates))[1]
+    for seed in range(4):
+        answer(model, written(Addition(6), 3, seed=seed)[1])
+    assert len(calls) == 1
+    batches = [written(TextAddition(6), 4, seed=seed)[1] for seed in (1, 2)]
+    assert [batch.coordinates.position.shape for batch in batches] == [batch.tokens.shape for batch in batches]
 
 
 def test_rows_with_different_numbers_of_slots_are_refused():
@@ -385,16 +387,16 @@ def test_rows_with_different_numbers_of_slots_are_refused():
 
 def test_the_suite_of_texts():
     task = TextMultiplication(2, 6)
-    strata = suites.find("text").strata(task, [4])
+    strata = SUITES["text"].strata(task, [4])
     assert [stratum.name for stratum in strata] == ["words 0", "words 20", "words 40", "sentences"]
     for stratum, words in zip(strata, (0, 60, 120, None), strict=True):
-        operands = suites.find("text").draw(stratum, 20, seed=0)
+        operands = SUITES["text"].draw(stratum, 20, seed=0)
         tokens = stratum.task.encode(operands).tokens
-        assert (dg.lengths(operands[1]) == 4).all()
+        assert (dg.lengths(operands.numbers) == 4).all()
         assert words is None or ((tokens > FILLER).sum(1) == words).all()
     assert replace(strata[0].task, most=20) == task
-    drawn = [stratum.draw(generator(0), 3)[1].tolist() for stratum in strata]
-    assert drawn[0] == task.draw(ExactLength(4), generator(0), 3)[1].tolist()
+    drawn = strata[0].draw(generator(0), 3)
+    assert drawn.numbers.tolist() == task.draw(ExactLength(4), generator(0), 3).numbers.tolist()
 
 
 def test_a_model_trains_on_texts_and_is_tested(tmp_path):

@@ -1,29 +1,36 @@
-"""Problems for other people's models, and judgement of their answers by the same counts.
+"""Problems for other people's models, and counts of their answers by the same rules as ours.
 
-A row has `id`, `problem`, `answer`, `length`, `stratum`, `complexity`, `suite`, `version`, `task` and `seed`. Whoever
-answers adds `response` to the rows, or writes a file of their own with `id` and `response`.
+A row has `id`, `problem`, `answer`, `length`, `stratum`, `complexity`, `suite`, `version`, `task`, `seed`, and `of`,
+the number of problems in its stratum. Whoever answers adds `response` to the rows, or writes a file with `id` and
+`response`.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from digitwise.answers.problems import Problem
 from digitwise.counts import Count
-from digitwise.data.suites import Stratum, Suite, check_problems, find, problem_complexity
+from digitwise.data import SUITES, Suite
+from digitwise.data.suites import Stratum, check_problems
+from digitwise.names import lookup
+from digitwise.numbers import complexity
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator
-from digitwise.tasks import Task
-from digitwise.tasks.text import InText
+from digitwise.tasks import Problems, Task
 
-FIELDS = {"id": str, "problem": str, "answer": str, "length": int, "stratum": str, "complexity": int,
-          "suite": str, "version": int, "task": str, "seed": int}  # fmt: skip
+NAMED = ("suite", "version", "length", "stratum", "seed", "problem")
+SAID = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines", "extracted")
+#: A number with or without separators of thousands: 1234567, 1,234,567, 1 234 567.
+NUMBER = re.compile(r"\d{1,3}(?:([,_' \u00a0\u202f])\d{3})(?:\1\d{3})*(?!\d)|\d+", re.ASCII)
 
 
-def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """The problems of a suite as plain rows."""
-    chosen = find(suite)
+def problems(suite: str | Suite, task: Task, lengths: Sequence[int], count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Return the problems of a suite as plain rows."""
+    chosen = lookup(suite, SUITES, "suite") if isinstance(suite, str) else suite
     check_problems(count)
     generator(seed)  # refuses a negative one
     strata = chosen.strata(task, lengths)  # refuses what does not fit before the first row is made
@@ -31,26 +38,33 @@ def problems(suite: str, task: Task, lengths: Sequence[int], count: int, seed: i
 
 
 def _rows(chosen: Suite, strata: list[Stratum], task: Task, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    name = type(task).__name__.lower()
-    # Everything that decides what is drawn is in the id: the multiplier's digits, the canvas and the kind of text too.
-    words = ("-sentences" if task.sentences else f"-words{task.least}-{task.most}") if isinstance(task, InText) else ""
-    what = f"{name}{getattr(task, 'multiplier', '')}-canvas{task.canvas}{words}-{chosen.name}-v{chosen.version}"
     for stratum in strata:
-        operands = chosen.draw(stratum, count, seed)
-        answers, hardness = dg.render(task.solve(operands)), problem_complexity(task, operands)
-        written = (stratum.task or task).render(operands)
+        drawn = chosen.draw(stratum, count, seed)
+        answers, hardness = dg.render(task.solve(drawn)), difficulty(drawn)
         kind = f"-{stratum.name.replace(' ', '-')}" if stratum.name else ""
-        for index, (problem, answer, level) in enumerate(zip(written, answers, hardness, strict=True)):
+        what = f"{task.label}-{chosen.name}-v{chosen.version}-{stratum.length}{kind}-s{seed}"
+        written = zip(stratum.task.render(drawn), answers, hardness, strict=True)
+        for index, (problem, answer, level) in enumerate(written):
             yield {
-                "id": f"{what}-{stratum.length}{kind}-s{seed}-{index}",
-                "problem": problem, "answer": str(answer), "length": stratum.length, "stratum": stratum.name,
-                "complexity": int(level), "suite": chosen.name, "version": chosen.version, "task": name, "seed": seed,
+                "id": f"{what}-{index}", "problem": problem, "answer": str(answer), "length": stratum.length,
+                "stratum": stratum.name, "complexity": int(level), "suite": chosen.name, "version": chosen.version,
+                "task": type(task).__name__.lower(), "seed": seed, "of": len(drawn),
             }  # fmt: skip
 
 
+def difficulty(problems: Problems) -> Any:
+    """Return one number per problem: the cascade length of a sum, the rounds of a product."""
+    (kind,) = problems.kinds
+    if kind.operator == "*":
+        return complexity.product_rounds(problems.multipliers, problems.numbers[:, 0])
+    return complexity.cascade(problems.numbers[:, 0], problems.numbers[:, 1])
+
+
 def write(rows: Iterator[dict[str, Any]], path: Path) -> int:
-    """JSON lines, or Parquet by the ending of the name; the number of rows. An existing file is never replaced: it may
-    hold somebody's answers."""
+    """Write JSON lines, or Parquet by the ending of the name, and return the number of rows.
+
+    An existing file is never replaced: it may hold somebody's answers.
+    """
     if path.suffix not in (".jsonl", ".json", ".parquet"):
         raise ValueError(f"--out must end in .jsonl or .parquet, not '{path.suffix}'")
     if path.exists():
@@ -65,86 +79,142 @@ def write(rows: Iterator[dict[str, Any]], path: Path) -> int:
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Rows of a file, and how many lines of it were none."""
+    """Return the rows of a file, and how many of its lines are not rows."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}")
     if path.suffix == ".parquet":
         _, parquet = _parquet()
-        found = parquet.read_table(path).to_pylist()
+        try:
+            found = parquet.read_table(path).to_pylist()
+        except Exception as error:  # pyarrow has many
+            raise ValueError(f"{path} cannot be read as Parquet: {str(error).splitlines()[0]}") from error
     else:
-        found = [_row(line) for line in path.read_text(errors="replace").splitlines() if line.strip()]
+        text = path.read_bytes().decode("utf-8-sig", errors="replace")
+        found = [_row(line) for line in text.split("\n") if line.strip()]  # a response may hold any other separator
     rows = [row for row in found if isinstance(row, dict) and isinstance(row.get("id"), str | int)]
+    if found and not rows:
+        raise ValueError(f"{path} has no rows: it needs JSON lines, or Parquet, with id and response")
     return rows, len(found) - len(rows)
 
 
 def _row(line: str) -> Any:
     try:
         return json.loads(line, parse_int=str)  # a number of any length stays what was written
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
-def score(answers: Path, asked: Path | None = None) -> tuple[list[Count], dict[str, int]]:
-    """Counts, and what was wrong with the answers. `asked` is the file of problems; by default the answers' own file,
-    with a `response` in each row. The right answer is worked out again from the problem itself."""
+def score(answers: Path, asked: Path | None = None, extract: str | None = None) -> tuple[list[Count], dict[str, int]]:
+    """Return counts, and what was wrong with the answers.
+
+    `asked` is the file of problems; by default the answers' own file, with a `response` in each row. The right answer
+    is worked out again from the problem itself. A row that was lost counts as wrong in its own stratum: `of` or a gap
+    in the numbers of its rows shows that it is missing. `extract` finds the number in a sentence: `last-number`,
+    `after-equals` or a regular expression.
+    """
+    find = _extractor(extract)
     given, broken = read(answers)
-    posed = read(asked)[0] if asked is not None else list({str(row["id"]): row for row in given}.values())
+    posed = read(asked)[0] if asked is not None else given
+    posed = list({str(row["id"]): row for row in posed}.values())
     if not posed:
         raise ValueError(f"{asked or answers} has no problems")
-    for row in posed:
-        for name in ("suite", "version", "length", "stratum", "seed", "problem"):
-            if name not in row:
-                raise ValueError(f"row '{row['id']}' has no '{name}': give the file of problems with --problems FILE")
     times = Counter(str(row["id"]) for row in given)
     responses = {str(row["id"]): row.get("response") for row in given}
     said = Counter(broken_lines=broken, unknown=len(set(responses) - {str(row["id"]) for row in posed}))
-    cells: dict[tuple[str, int, int, str, str, int, int], list[int]] = {}
-    highest: dict[str, int] = {}
+    cells: dict[tuple, list[int]] = {}
+    strata: dict[str, list[int]] = {}  # by the ids without their numbers: rows seen, rows that there must be
+    key_of: dict[str, tuple] = {}
     for row in posed:
-        verdict = _verdict(row, responses.get(str(row["id"])), times[str(row["id"])])
+        key, name, number, of = _place(row)
+        response = responses.get(str(row["id"]))
+        found = find(response)
+        verdict = _verdict(row, response, found, times[str(row["id"])])
         said[verdict] += 1
-        try:
-            version, length, seed = (int(row[name]) for name in ("version", "length", "seed"))
-        except (TypeError, ValueError):
-            raise ValueError(f"row '{row['id']}' is damaged: version, length and seed are numbers") from None
-        cell = cells.setdefault((str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0), [0, 0])
+        said["extracted"] += found is not None and found != _plain(response)
+        cell = cells.setdefault(key, [0, 0])
         cell[0] += 1
         cell[1] += verdict == "right"
-        group, _, index = str(row["id"]).rpartition("-")
-        highest[group] = max(highest.get(group, 0), int(index) + 1 if index.isdigit() else 0)
-    if asked is None:
-        # Rows are numbered from 0 within their stratum, so a gap is a problem that was lost; so is a broken line.
-        lost = max(sum(highest.values()) - len(posed), broken, 0)
+        seen = strata.setdefault(name, [0, 0])
+        key_of[name] = key
+        strata[name] = [seen[0] + 1, max(seen[1], of, number + 1)]
+    for name, (seen, there) in strata.items() if asked is None else ():
+        lost = max(there - seen, 0)
         said["missing"] += lost
-        next(reversed(cells.values()))[0] += lost
+        cells[key_of[name]][0] += lost
     said["problems"] = sum(tried for tried, _ in cells.values())
     counts = [Count(*key, tried=tried, correct=correct) for key, (tried, correct) in cells.items()]
-    names = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines")
-    return counts, {name: said[name] for name in names}
+    return counts, {name: said[name] for name in SAID}
 
 
-def _verdict(row: dict[str, Any], response: Any, times: int) -> str:
+def _place(row: dict[str, Any]) -> tuple[tuple, str, int, int]:
+    """The cell that a row counts in, its id without its number, its number, and how many there must be."""
+    for name in NAMED:
+        if name not in row:
+            raise ValueError(f"row '{row['id']}' has no '{name}': give the file of problems with --problems FILE")
+    try:
+        version, length, seed, of = (int(row.get(name) or 0) for name in ("version", "length", "seed", "of"))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"row '{row['id']}' is damaged: version, length, seed and of are numbers") from None
+    name, _, number = str(row["id"]).rpartition("-")
+    key = (str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0)
+    return key, name, int(number) if number.isdigit() and len(number) < 10 else -1, of
+
+
+def _plain(response: Any) -> str | None:
+    return None if response is None or isinstance(response, bool) else str(response).strip()
+
+
+def _extractor(how: str | None) -> Any:
+    """From a response to the number in it, None for no response, "" where no number can be found."""
+    if how is None:
+        return _plain
+    if how not in ("last-number", "after-equals"):
+        try:
+            pattern = re.compile(how)
+        except re.error as error:
+            raise ValueError(f"--extract takes last-number, after-equals or a regular expression: {error}") from None
+
+    def find(response: Any) -> str | None:
+        text = _plain(response)
+        if text is None or (text.isascii() and text.isdigit()):
+            return text
+        if how == "last-number":
+            numbers = [found[0] for found in NUMBER.finditer(text)]
+            return _digits(numbers[-1]) if numbers else ""
+        if how == "after-equals":
+            _, equals, rest = text.rpartition("=")
+            number = NUMBER.search(rest) if equals else None
+        else:
+            number = pattern.search(text)
+        return _digits(number[number.lastindex or 0] or "") if number else ""
+
+    return find
+
+
+def _digits(number: str) -> str:
+    return re.sub(r"[,_' \u00a0\u202f]", "", number)
+
+
+def _verdict(row: dict[str, Any], response: Any, found: str | None, times: int) -> str:
     if times > 1:
         return "duplicated"
     if response is None:
         return "missing"
-    text = str(response).strip()
-    if isinstance(response, bool) or not (text.isascii() and text.isdigit()) or (len(text) > 1 and text[0] == "0"):
+    if found is None or not (found.isascii() and found.isdigit()) or (len(found) > 1 and found[0] == "0"):
         return "malformed"
-    return "right" if text == solve(str(row["problem"]), str(row.get("task", ""))) else "wrong"
+    return "right" if found == solve(str(row["problem"]), str(row.get("task", ""))) else "wrong"
 
 
 def solve(problem: str, task: str = "") -> str:
-    """The exact answer of `a + b` or `a * b`, of any length; or of a text with two numbers, for a task with text."""
+    """Return the exact answer of a problem; or of a text with two numbers, for a task with text."""
+    if not task.startswith("text"):
+        return Problem.parse(problem).answer()
     words = problem.split()
     numbers = [word for word in words if word.isascii() and word.isdigit()]
-    operators = [word for word in words if word in ("+", "*")]
-    if task.startswith("text") and not operators:
-        operators = ["+" if task == "textaddition" else "*"]
-    if len(numbers) != 2 or len(operators) != 1 or not (len(words) == 3 or task.startswith("text")):
-        raise ValueError(f"'{problem[:40]}' is no problem of the form a + b or a * b")
-    first, second = (dg.parse([number]) for number in numbers)
-    return str(dg.render((dg.add if operators == ["+"] else dg.multiply)(first, second))[0])
+    operators = [word for word in words if word in ("+", "*")] or ["+" if task == "textaddition" else "*"]
+    if len(numbers) != 2 or len(operators) != 1:
+        raise ValueError(f"'{problem[:40]}' does not have two numbers and at most one operator")
+    return Problem.of(operators[0], numbers).answer()
 
 
 def _parquet() -> tuple[Any, Any]:

@@ -1,15 +1,15 @@
 """One problem, seen round by round: the paper's two illustrations of the parallel algorithms, for any problem."""
 
-import re
 from typing import Any
 
 import numpy as np
 
+from digitwise.answers.problems import Problem
 from digitwise.numbers import complexity as cx
 from digitwise.numbers import digits as dg
 
 MAX_MULTIPLIER = 3
-SHOWN = 6  # carries or chains told in a line; the data have them all
+SHOWN = 6  # carries or chains shown in a line; the data have them all
 EXAMPLES = '"987654 + 12347" or "56 * 4297"'
 
 
@@ -21,7 +21,16 @@ def explain(problem: str) -> dict[str, Any]:
     columns of round `cascades_in`: the start of a sum; for a product the first round without a column above 18, from
     which on it is a sum.
     """
-    first, operator, second = parse(problem)
+    asked = Problem.parse(problem)
+    operator = asked.kind.operator
+    if operator == "-" or len(asked.numbers) > 2:
+        raise ValueError(f"only sums of two numbers and products can be explained: write {EXAMPLES}")
+    if operator == "*" and asked.kind.size > MAX_MULTIPLIER:
+        shorter = asked.numbers[0]
+        raise ValueError(
+            f"multiplier {shorter[:10]} has {len(shorter)} digits; products are explained for up to {MAX_MULTIPLIER}"
+        )
+    first, second = asked.numbers
     if operator == "+":
         width = max(len(first), len(second))
         operands = [dg.parse([number], width)[0] for number in (first, second)]
@@ -32,7 +41,7 @@ def explain(problem: str) -> dict[str, Any]:
     places = len(trace[0])
     settled = next(index for index, columns in enumerate(trace) if columns.max() <= 18)
     out: dict[str, Any] = {
-        "problem": f"{first} {operator} {second}",
+        "problem": str(asked),
         "kind": "addition" if operator == "+" else "multiplication",
         "operands": [first, second],
         "answer": str(dg.render(trace[-1].astype(np.uint8))),
@@ -60,22 +69,6 @@ def explain(problem: str) -> dict[str, Any]:
         out["carries"] = sum(len(step["moved"]) for step in out["trace"])
         out["dependency"] = out["rounds"]
     return out
-
-
-def parse(problem: str) -> tuple[str, str, str]:
-    """The two numbers without leading zeros and the operator between them, `+` or `*`."""
-    found = re.fullmatch(r"\s*([0-9]+)\s*([-+*xX\u00d7\u00b7/])\s*([0-9]+)\s*", problem)
-    if not found:
-        raise ValueError(f"'{problem}' is no problem; write two whole numbers with + or * between them, as {EXAMPLES}")
-    first, operator, second = found[1].lstrip("0") or "0", found[2], found[3].lstrip("0") or "0"
-    if operator in "-/":
-        raise ValueError(f"only sums and products can be explained, not '{operator}'; write {EXAMPLES}")
-    if operator == "+":
-        return first, operator, second
-    if len(first) > MAX_MULTIPLIER:
-        hint = "; put the shorter number first" if len(second) <= MAX_MULTIPLIER else ""
-        raise ValueError(f"a multiplier has 1 to {MAX_MULTIPLIER} digits and stands first, not {len(first)}{hint}")
-    return first, "*", second
 
 
 def render(explanation: dict[str, Any]) -> str:

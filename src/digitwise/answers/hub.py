@@ -6,7 +6,6 @@ The only file that imports huggingface_hub, and only when something is sent or f
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from digitwise import tables
 from digitwise.answers.solver import CARD, Solver, bundled, load
@@ -26,15 +25,18 @@ def bundle(runs: Sequence[Run], name: str, folder: Path) -> Path:
 def card(runs: Sequence[Run], name: str) -> str:
     """What a model is, what it learned from, how long that took, and how far it was tested."""
     experiment = runs[0].experiment
-    task: Any = experiment.task
+    kinds = experiment.task.kinds
+    operators = {kind.operator for kind in kinds}
     minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
     seeds = ", ".join(str(run.experiment.seed) for run in runs)
     rows = over_seeds(runs)
     measured = tables.text(rows) if rows else "not tested yet"
-    known = ", ".join(map(str, task.kinds))
+    supported = ", ".join(map(str, kinds))
     limits = "numbers from 0 up, written in decimal digits"
-    limits += "; differences with the larger number first" * ("-" in task.operators)
-    limits += f"; multipliers of at most {task.multiplier} digits" * ("*" in task.operators)
+    limits += "; differences with the larger number first" * ("-" in operators)
+    sizes = [kind.size for kind in kinds if kind.operator == "*"]
+    limits += f"; multipliers of at most {max(sizes)} digits" if sizes else ""
+    limits += f"; numbers of at most {experiment.task.longest} digits" if experiment.task.longest else ""
     return f"""---
 license: mit
 library_name: digitwise
@@ -43,7 +45,7 @@ tags: [arithmetic, length-generalization]
 
 # digitwise: {name}
 
-A transformer without a canvas that knows: {known}. `digitwise solve "{EXAMPLE[task.operators[0]]}" --model {name}`
+A transformer for: {supported}. `digitwise solve "{EXAMPLE[kinds[0].operator]}" --model {name}`
 (or, if it does not come with the package, the folder it stands in).
 
 - **Data**: problems with numbers of at most {experiment.trained_length} digits, made anew in every step

@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from digitwise import __version__
 from digitwise.cli import models, science, solve
+from digitwise.names import load
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,6 +25,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise ValueError(f"unknown option {rest[0]} (see digitwise {options.command} --help)")
         if options.command == "train":
             options.changes = parse_changes(rest)
+        for reference in options.imports:
+            load(reference)
         return options.run(options) or 0
     except BrokenPipeError:  # the reader of our output has seen enough, as in `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,6 +60,10 @@ def parser() -> Parser:
         style.add_argument("--json", action="store_true", help=json)
         if table:
             style.add_argument("--csv", action="store_true", help="print tables as comma-separated values")
+        sub.add_argument(
+            "--import", dest="imports", action="append", default=[], metavar="FILE.py:NAME",
+            help="import code of your own or of others, such as the encoding that a run was trained with",
+        )  # fmt: skip
         sub.set_defaults(run=run)
         return sub
 
@@ -77,7 +84,9 @@ def parser() -> Parser:
     sub.add_argument("--checkpoints", default="last,best", help="last, best (on the validation set), all, or steps")
 
     sub = command("ls", models.ls, "List what there is by name.")
-    sub.add_argument("what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "runs"])
+    sub.add_argument(
+        "what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "architectures", "runs"]
+    )
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
 
     sub = command("figure", models.figure, "Draw tested runs by length; or the figures of: complexity, theory.")
@@ -145,6 +154,7 @@ def parser() -> Parser:
     sub = command("score", science.score, "Judge anybody's answers to such problems.")
     sub.add_argument("file", type=Path, help="rows with id and response")
     sub.add_argument("--problems", type=Path, metavar="FILE", help="the file of problems, if the answers are not in it")
+    sub.add_argument("--extract", metavar="HOW", help="find the number in an answer: last-number, after-equals, REGEX")
     sub.add_argument("--to", type=Path, help="draw accuracy by length into this file")
 
     sub = command(

@@ -13,8 +13,8 @@ from digitwise.data.carries import sampler_rates
 from digitwise.encodings import Absolute, Relative
 from digitwise.paper.recipes import PAPER
 from digitwise.rng import generator
-from digitwise.runs.engine import Engine
-from digitwise.runs.experiment import Experiment, Locator
+from digitwise.runs.engine import Engine, loss_of
+from digitwise.runs.experiment import Experiment
 from digitwise.runs.training import Source
 from digitwise.tasks import Addition, Multiplication, Task
 
@@ -95,11 +95,5 @@ def _one_step(experiment: Experiment) -> Callable[[], Any]:
     model = experiment.build()
     engine = Engine(model, torch.optim.AdamW(model.parameters(), lr=1e-4))
     batch = Source(experiment).batch(0)
-    locate = Locator(experiment.task, engine.device)
-    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch)
-
-    def loss() -> torch.Tensor:
-        logits = engine.model(tokens, locate(batch.tokens))
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.long().flatten())
-
-    return lambda: engine.step([loss], 1e-4, 1.0)
+    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+    return lambda: engine.step([lambda: loss_of(engine.model(tokens, batch.coordinates), targets)], 1e-4, 1.0)

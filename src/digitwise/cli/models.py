@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def train(options: argparse.Namespace) -> int | None:
-    from digitwise.config import describe, did_you_mean, override
+    from digitwise.config import describe, override
+    from digitwise.names import did_you_mean
     from digitwise.paper.recipes import arms
     from digitwise.runs.experiment import CHOICES
     from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
@@ -79,14 +80,16 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 
 def evaluate(options: argparse.Namespace) -> None:
     from digitwise.counts import Count
-    from digitwise.data.suites import find
+    from digitwise.data import SUITES
+    from digitwise.names import lookup
     from digitwise.runs.evaluation import evaluate as run_evaluation
     from digitwise.runs.folder import Run
 
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     runs = [Run.open(folder) for folder in options.runs]
+    suite = lookup(options.suite, SUITES, "suite")
     for run in runs:  # what does not fit one of them is refused before the first is tested
-        find(options.suite).strata(run.experiment.task, lengths or run.experiment.testing.lengths)
+        suite.strata(run.experiment.task, lengths or run.experiment.testing.lengths)
     bar, rows = Bar(), []
 
     def row(run: "Run", count: Count) -> dict[str, Any]:
@@ -108,7 +111,7 @@ def evaluate(options: argparse.Namespace) -> None:
 
     for run in runs:
         found = run_evaluation(
-            run, options.suite, lengths, options.problems, options.seed, options.checkpoints, bar.of_evaluation(run)
+            run, suite, lengths, options.problems, options.seed, options.checkpoints, bar.of_evaluation(run)
         )
         rows += [row(run, count) for count in found]
     bar.close()
@@ -136,17 +139,19 @@ def ls(options: argparse.Namespace) -> None:
             for run in find_runs(options.out)
         ]
     elif options.what == "suites":
-        from digitwise.data.suites import SUITES
+        from digitwise.data import SUITES
 
-        rows = [{"name": s.name, "version": s.version, "what": first_line(s.strata)} for s in SUITES.values()]
+        rows = [{"name": s.name, "version": s.version, "what": s.description} for s in SUITES.values()]
     else:
         from digitwise.data import DISTRIBUTIONS
         from digitwise.encodings import ENCODINGS
+        from digitwise.models import ARCHITECTURES
         from digitwise.paper.recipes import RECIPES
         from digitwise.tasks import TASKS
 
         things: dict[str, Any] = {
             "recipes": RECIPES, "tasks": TASKS, "encodings": ENCODINGS, "distributions": DISTRIBUTIONS,
+            "architectures": ARCHITECTURES,
         }  # fmt: skip
         rows = [
             {"name": name, "what": getattr(thing, "what", None) or first_line(thing)}
@@ -156,7 +161,8 @@ def ls(options: argparse.Namespace) -> None:
 
 
 def figure(options: argparse.Namespace) -> None:
-    from digitwise.data.suites import find
+    from digitwise.data import SUITES
+    from digitwise.names import lookup
     from digitwise.runs import figures
     from digitwise.runs.folder import Run
 
@@ -168,7 +174,7 @@ def figure(options: argparse.Namespace) -> None:
     runs = [Run.open(folder) for folder in options.runs]
     by = options.by or ("run" if len(runs) > 1 else "checkpoint")
     curves = []
-    suite = find(options.suite)
+    suite = lookup(options.suite, SUITES, "suite")
     for run in runs:
         counts = [c for c in run.counts() if (c.suite, c.version, c.group) == (suite.name, suite.version, "")]
         if not counts:

@@ -82,21 +82,25 @@ def predict(options: argparse.Namespace) -> None:
 
 
 def data(options: argparse.Namespace) -> None:
+    from dataclasses import fields
+
     from digitwise.answers import exchange
-    from digitwise.config import did_you_mean
-    from digitwise.tasks import CANVAS_TASKS, Multiplication
-    from digitwise.tasks.text import InText
+    from digitwise.names import lookup
+    from digitwise.tasks import TASKS
 
     lengths = parse_numbers(options.lengths, "--lengths")
-    if options.task not in CANVAS_TASKS:
-        raise ValueError(f"no task '{options.task}'{did_you_mean(options.task, CANVAS_TASKS)}")
-    kind = CANVAS_TASKS[options.task]
-    if options.sentences and not issubclass(kind, InText):
+    found: Any = lookup(options.task, TASKS, "task")
+    known = {field.name for field in fields(found)}
+    if "canvas" not in known:
+        raise ValueError(f"task {options.task} has no canvas: problems are written for tasks on a canvas")
+    if options.sentences and "sentences" not in known:
         raise ValueError("--sentences are for the tasks text-addition and text-multiplication")
-    extra = {"multiplier": options.multiplier} if issubclass(kind, Multiplication) else {}
-    extra |= {"sentences": options.sentences} if issubclass(kind, InText) else {}
-    canvas = options.canvas if options.canvas is not None else max(lengths)
-    task: Any = kind(canvas=canvas, **extra)
+    given = {
+        "canvas": options.canvas if options.canvas is not None else max(lengths),
+        "multiplier": options.multiplier,
+        "sentences": options.sentences,
+    }
+    task = found(**{name: value for name, value in given.items() if name in known})
     rows = exchange.problems(options.suite, task, lengths, options.problems, options.seed)
     if options.out is None:
         listed = list(rows)
@@ -111,7 +115,7 @@ def score(options: argparse.Namespace) -> None:
     from digitwise.answers import exchange
     from digitwise.runs import figures
 
-    counts, said = exchange.score(options.file, options.problems)
+    counts, said = exchange.score(options.file, options.problems, options.extract)
     rows: list[dict[str, Any]] = [
         {"suite": f"{c.suite} v{c.version}", "digits": c.length, "stratum": c.stratum, "problems": c.tried,
          "correct": c.correct, "exact match": round(c.accuracy, 4), "95%": [round(x, 4) for x in c.interval]}

@@ -15,8 +15,6 @@ from digitwise.cli.terminal import show
 if TYPE_CHECKING:
     from digitwise.answers.solver import Solution, Solver
 
-AT_ONCE = 256
-
 
 def solve(options: argparse.Namespace) -> None:
     from digitwise.answers.solver import load
@@ -58,6 +56,8 @@ def _solve_lines(options: argparse.Namespace, model: "Solver | None", lines: Tex
 
 def ready(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
     """Numbered lines, as many at once as have come in: a stream that waits for an answer gets it."""
+    from digitwise.answers.solver import AT_ONCE
+
     waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(4 * AT_ONCE)
     failures: list[Exception] = []
 
@@ -87,7 +87,8 @@ def _answer(
     options: argparse.Namespace, model: "Solver | None", lines: list[tuple[int, str]]
 ) -> tuple[list["Solution"], str]:
     """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
-    from digitwise.answers.solver import Problem, choose
+    from digitwise.answers.problems import Problem
+    from digitwise.answers.solver import choose
     from digitwise.answers.solver import solve as run_solver
 
     asked, errors = [], {}

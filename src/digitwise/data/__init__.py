@@ -1,5 +1,10 @@
-"""Which problems are drawn, to train and to test."""
+"""Which problems are drawn, to train and to test.
 
+The seams are `tasks.base.Distribution` and `suites.Suite`. A distribution, or a suite, needs one line here or in the
+list of its family.
+"""
+
+from digitwise.data import chains, edges, lengths
 from digitwise.data.carries import (
     CONDITIONAL,
     Cascade,
@@ -10,7 +15,6 @@ from digitwise.data.carries import (
 )
 from digitwise.data.distributions import (
     PLAIN,
-    Distribution,
     ExactLength,
     Mixture,
     NoCarry,
@@ -20,11 +24,15 @@ from digitwise.data.distributions import (
     UniformValues,
 )
 from digitwise.data.practice import Practice
+from digitwise.data.suites import Suite
+from digitwise.tasks.base import Distribution
 
 DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*lengths.SUITES, *chains.SUITES, *edges.SUITES]}
 
 __all__ = [
     "DISTRIBUTIONS",
+    "SUITES",
     "Cascade",
     "ConsecutiveCarries",
     "Distribution",
@@ -36,6 +44,7 @@ __all__ = [
     "Practice",
     "Shifted",
     "ShortMultipliers",
+    "Suite",
     "UniformComplexity",
     "UniformLengths",
     "UniformValues",

@@ -10,14 +10,15 @@ from time import perf_counter
 import numpy as np
 
 from digitwise.data import machines
-from digitwise.data.distributions import Distribution, Mixture, UniformValues, fits
+from digitwise.data.distributions import Mixture, UniformValues, fits
 from digitwise.data.machines import HIGH, LOW, NINE, table, walk, write
 from digitwise.numbers.digits import Digits
 from digitwise.rng import generator
+from digitwise.tasks.base import Distribution
 
 
 @dataclass(frozen=True)
-class Cascade:
+class Cascade(Distribution):
     """Sums whose longest cascade has exactly this length."""
 
     cascade: int = 2
@@ -38,7 +39,7 @@ class Cascade:
 
 
 @dataclass(frozen=True)
-class UniformComplexity:
+class UniformComplexity(Distribution):
     """Every cascade length from 0 to max_length equally often, over values below 10^max_length: with 100,000 training
     sums of up to 5 digits a sixth has a cascade of 5, which is the paper's count (claim C3)."""
 
@@ -54,7 +55,7 @@ class UniformComplexity:
 
 
 @dataclass(frozen=True)
-class MixedComplexity:
+class MixedComplexity(Distribution):
     """The paper's hybrid: each sum is uniform over values or uniform over complexity, with equal chances."""
 
     max_length: int = 5
@@ -69,7 +70,7 @@ class MixedComplexity:
 
 
 @dataclass(frozen=True)
-class NinesRun:
+class NinesRun(Distribution):
     """A run of exactly `run` columns that sum to 9, entered with a carry or without one.
 
     The run stands at each place where it fits equally often: with a carry above a column that makes one (so from
@@ -111,7 +112,7 @@ class NinesRun:
 
 
 @dataclass(frozen=True)
-class ConsecutiveCarries:
+class ConsecutiveCarries(Distribution):
     """Exactly `carries` carries in a row and not more anywhere, each made by its own column: no column that gets a
     carry sums to 9, so no cascade is longer than 1 (claim C1)."""
 

@@ -1,134 +1,136 @@
-"""Which problems are drawn.
+"""Which problems are drawn: lengths, values, shifted copies, no carries, and mixtures of these.
 
-A distribution draws the operands that vary in length (both summands, or the multiplicand alone) as digits
-`[count, operands, width]`. It knows the canvas, so that what does not fit is refused before anything is computed.
+A distribution draws the numbers of any length (both summands, or the multiplicand alone) as digits
+`[count, numbers, width]`. It is told the longest number that fits, so it can refuse before anything is computed.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
+from digitwise.tasks.base import Distribution
 
 
-class Distribution(Protocol):
-    def width(self, canvas: int) -> int:
-        """Places that the drawn numbers need; a ValueError says which canvas would do."""
-        ...
-
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits: ...
-
-
-def fits(length: int, canvas: int, least: int = 1) -> int:
+def fits(length: int, longest: int | None, least: int = 1) -> int:
+    """Return the length if it is possible; `longest` is None where there is no canvas."""
     if length < least:
         raise ValueError(f"a length must be at least {least}, not {length}")
-    if length > canvas:
-        raise ValueError(f"numbers of {length} digits need a canvas of at least {length}, and this one has {canvas}")
+    if longest is not None and length > longest:
+        raise ValueError(f"numbers of {length} digits need a canvas of at least {length}, and this one has {longest}")
     return length
 
 
 @dataclass(frozen=True)
-class UniformValues:
+class UniformValues(Distribution):
     """The paper's: uniform over all values below 10^max_length, so nine in ten have max_length digits."""
 
     max_length: int = 5
 
-    def width(self, canvas: int) -> int:
-        return fits(self.max_length, canvas)
+    def width(self, longest: int | None) -> int:
+        return fits(self.max_length, longest)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        return rng.integers(0, 10, (count, operands, self.width(canvas)), dtype=np.uint8)
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        return rng.integers(0, 10, (count, numbers, self.width(longest)), dtype=np.uint8)
 
 
 @dataclass(frozen=True)
-class UniformLengths:
+class UniformLengths(Distribution):
     """Lengths uniform from min_length to max_length, then values uniform among the numbers of that many digits.
 
-    Each operand has a length of its own, or with `equal` all operands of a problem share one.
+    Each number of a problem has a length of its own.
     """
 
     max_length: int = 5
     min_length: int = 1
-    equal: bool = False
 
-    def width(self, canvas: int) -> int:
+    def width(self, longest: int | None) -> int:
         fits(self.min_length, self.max_length)
-        return fits(self.max_length, canvas)
+        return fits(self.max_length, longest)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        width = self.width(canvas)
-        lengths = rng.integers(self.min_length, self.max_length + 1, (count, 1 if self.equal else operands))
-        return dg.sample(rng, width, np.broadcast_to(lengths, (count, operands)))
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        width = self.width(longest)
+        return dg.sample(rng, width, rng.integers(self.min_length, self.max_length + 1, (count, numbers)))
 
 
 @dataclass(frozen=True)
-class ExactLength:
+class ExactLength(Distribution):
     """Every operand has exactly `length` digits: the meaning of "length L" in all headline numbers."""
 
     length: int = 5
 
-    def width(self, canvas: int) -> int:
-        return fits(self.length, canvas)
+    def width(self, longest: int | None) -> int:
+        return fits(self.length, longest)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        drawn = rng.integers(0, 10, (count, operands, self.width(canvas)), dtype=np.uint8)
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        drawn = rng.integers(0, 10, (count, numbers, self.width(longest)), dtype=np.uint8)
         if self.length > 1:
-            drawn[..., -1] = rng.integers(1, 10, (count, operands), dtype=np.uint8)
+            drawn[..., -1] = rng.integers(1, 10, (count, numbers), dtype=np.uint8)
         return drawn
 
 
 @dataclass(frozen=True)
-class Shifted:
+class Shifted(Distribution):
     """Copies of another distribution's problems with the same number of zeros appended to every varying operand,
     each shift that fits the canvas equally likely (the paper's augmentation, findings A3 and M3)."""
 
     base: Distribution = UniformValues()
 
-    def width(self, canvas: int) -> int:
-        self.base.width(canvas)
-        return canvas
+    def width(self, longest: int | None) -> int:
+        self.base.width(longest)
+        if longest is None:
+            raise ValueError("shifted copies move numbers on a canvas, and this task has none")
+        return longest
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        drawn = dg.widen(self.base.draw(rng, count, operands, canvas), canvas)
-        room = canvas - dg.lengths(drawn).max(-1)
-        by = rng.integers(0, room + 1)
-        return dg.shift(drawn, np.repeat(by[:, None], operands, axis=1))
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        width = self.width(longest)
+        drawn = dg.widen(self.base.draw(rng, count, numbers, longest), width)
+        by = rng.integers(0, width - dg.lengths(drawn).max(-1) + 1)
+        return dg.shift(drawn, np.repeat(by[:, None], numbers, axis=1))
+
+    def most_digits(self, longest: int | None) -> int:
+        return self.base.most_digits(longest)
 
 
 @dataclass(frozen=True)
-class ShortMultipliers:
-    """Another distribution's multiplicands, times multipliers of one digit up to the task's own number, each length
+class ShortMultipliers(Distribution):
+    """Another distribution's multiplicands, times multipliers of one digit up to as many as the task has, each length
     equally likely, 0 among them: for training. Large multipliers are learned from small ones, and a multiplier of 0
     makes every digit depend on the multiplier, which carries to longer multiplicands (LOG.md)."""
 
     base: Distribution = UniformValues()
 
-    def width(self, canvas: int) -> int:
-        return self.base.width(canvas)
+    def width(self, longest: int | None) -> int:
+        return self.base.width(longest)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        if operands != 1:
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        if numbers != 1:
             raise ValueError("sums have no multiplier: use this distribution with multiplication")
-        return self.base.draw(rng, count, operands, canvas)
+        return self.base.draw(rng, count, numbers, longest)
+
+    def multipliers(self, rng: np.random.Generator, count: int, digits: int, zero: bool) -> Digits:
+        return dg.sample(rng, digits, rng.integers(1, digits + 1, count))
+
+    def most_digits(self, longest: int | None) -> int:
+        return self.base.most_digits(longest)
 
 
 @dataclass(frozen=True)
-class NoCarry:
+class NoCarry(Distribution):
     """Two summands of which no column exceeds 9, uniform over all such pairs below 10^length, or of exactly `length`
     digits each."""
 
     length: int = 5
     exactly: bool = False
 
-    def width(self, canvas: int) -> int:
-        return fits(self.length, canvas)
+    def width(self, longest: int | None) -> int:
+        return fits(self.length, longest)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        if operands != 2:
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        if numbers != 2:
             raise ValueError("additions without carries need two summands: use this distribution with addition")
-        width = self.width(canvas)
+        width = self.width(longest)
         out = np.moveaxis(_columns_without_carry(rng, (count, width), least=0), -1, -2)
         if self.exactly:
             out[:, :, -1] = _columns_without_carry(rng, (count,), least=1 if width > 1 else 0)
@@ -136,34 +138,28 @@ class NoCarry:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class Mixture(Distribution):
     """Each problem comes from one of several distributions, chosen by weight: `Mixture(((0.5, a), (0.5, b)))`."""
 
     parts: tuple[tuple[float, Distribution], ...] = ((1.0, UniformValues()),)
 
-    def width(self, canvas: int) -> int:
+    def width(self, longest: int | None) -> int:
         if not self.parts or any(weight < 0 for weight, _ in self.parts) or not sum(w for w, _ in self.parts) > 0:
             raise ValueError("a mixture needs parts with weights that are not negative and not all zero")
-        return max(part.width(canvas) for _, part in self.parts)
+        return max(part.width(longest) for _, part in self.parts)
 
-    def draw(self, rng: np.random.Generator, count: int, operands: int, canvas: int) -> Digits:
-        width = self.width(canvas)
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        width = self.width(longest)
         weights = np.array([weight for weight, _ in self.parts])
         choice = rng.choice(len(self.parts), count, p=weights / weights.sum())
-        out = np.zeros((count, operands, width), dtype=np.uint8)
+        out = np.zeros((count, numbers, width), dtype=np.uint8)
         for index, (_, part) in enumerate(self.parts):
             chosen = np.flatnonzero(choice == index)
-            out[chosen] = dg.widen(part.draw(rng, len(chosen), operands, canvas), width)
+            out[chosen] = dg.widen(part.draw(rng, len(chosen), numbers, longest), width)
         return out
 
-
-def longest(distribution: Distribution, canvas: int) -> int:
-    """The most digits that a distribution draws, appended zeros aside."""
-    if isinstance(distribution, Shifted | ShortMultipliers):
-        return longest(distribution.base, canvas)
-    if isinstance(distribution, Mixture):
-        return max(longest(part, canvas) for _, part in distribution.parts)
-    return distribution.width(canvas)
+    def most_digits(self, longest: int | None) -> int:
+        return max(part.most_digits(longest) for _, part in self.parts)
 
 
 def _columns_without_carry(rng: np.random.Generator, shape: tuple[int, ...], least: int) -> Digits:

@@ -1,4 +1,13 @@
-"""Problems that random ones miss, as lists of number pairs: zeros, ones, equal operands, nines, powers of ten."""
+"""The suite of problems that random ones miss: zeros, ones, equal numbers, nines, powers of ten."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from digitwise.data.distributions import ExactLength, fits
+from digitwise.data.suites import Stratum, Suite, drawn, named_kinds
+from digitwise.numbers import digits as dg
+from digitwise.tasks import Kind, Problems, Task
 
 Cases = dict[str, list[tuple[str, str]]]
 
@@ -34,3 +43,48 @@ def products(length: int, multiplier: int) -> Cases:
         "multiplicand 1": [(largest, "1"), (smallest, "1")],
         **({"multiplier 0": [("0", other) for other in [*others, "0"]]} if multiplier == 1 else {}),
     }
+
+
+def edges(task: Task, lengths: Sequence[int]) -> list[Stratum]:
+    """What random problems miss: zeros, ones, equal numbers, all nines, very unequal lengths, the full canvas."""
+    out = []
+    for length in lengths:
+        fits(length, task.longest)
+        for label, kind in named_kinds(task):
+            name = f"{label}: " if label else ""
+            for case, pairs in cases(length, kind).items():
+                out.append(Stratum(length, name + case, _listed(task, kind, pairs), task))
+            out.append(Stratum(length, f"{name}much shorter", _much_shorter(task, kind, length), task))
+    if task.longest is not None:
+        out.append(drawn(task, task.longest, "full canvas", ExactLength(task.longest), task.kinds[0]))
+    return out
+
+
+def cases(length: int, kind: Kind) -> Cases:
+    if kind.operator == "*":
+        return products(length, kind.size)
+    return {"+": sums, "-": differences}[kind.operator](length)
+
+
+def _listed(task: Task, kind: Kind, pairs: list[tuple[str, str]]) -> Callable[[np.random.Generator, int], Problems]:
+    numbers = [dg.parse(side) for side in zip(*pairs, strict=True)]
+    return lambda rng, count: task.pose(kind, numbers)
+
+
+def _much_shorter(task: Task, kind: Kind, length: int) -> Callable[[np.random.Generator, int], Problems]:
+    """A number of L digits and one of a single digit, in sums on either side; for products a single digit."""
+
+    def draw(rng: np.random.Generator, count: int) -> Problems:
+        if kind.operator == "*":
+            return task.draw(ExactLength(1), rng, count, kind)
+        long, _ = ExactLength(length).draw(rng, count, 2, task.longest).swapaxes(0, 1)
+        few, _ = dg.widen(ExactLength(1).draw(rng, count, 2, task.longest), length).swapaxes(0, 1)
+        swap = rng.integers(0, 2, count).astype(bool)[:, None]
+        if kind.operator == "-":
+            swap[:] = dg.compare(long, few)[:, None] >= 0
+        return task.pose(kind, [np.where(swap, long, few), np.where(swap, few, long)])
+
+    return draw
+
+
+SUITES = [Suite("edges", 1, edges)]

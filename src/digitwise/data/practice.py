@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from digitwise.data.carries import NinesRun
-from digitwise.data.distributions import Distribution, ExactLength, Mixture, UniformLengths, fits
+from digitwise.data.distributions import ExactLength, Mixture, UniformLengths, fits
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
+from digitwise.tasks.base import Distribution
 
 
 @dataclass(frozen=True)
-class Practice:
+class Practice(Distribution):
     """Equal parts of full length, of uniform lengths, and of long chains: runs of nines with and without a carry in.
 
     The columns of a run are split at random among more than two summands. With `borrows` half of the runs are made

@@ -2,8 +2,8 @@
 
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors
 from digitwise.encodings.by_column import ByColumn, Neighbours, PlaceVectors
-from digitwise.encodings.by_place import ByPlace, HeadGroups, UniformByPlace
-from digitwise.encodings.standard import Absolute, Nothing, Relative, Sum, Uniform
+from digitwise.encodings.by_place import ByPlace, UniformByPlace
+from digitwise.encodings.standard import Absolute, HeadGroups, Nothing, Relative, Sum, Uniform
 from digitwise.encodings.symmetry import (
     ByOperandAndPlace,
     NumbersOnly,

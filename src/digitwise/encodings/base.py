@@ -7,6 +7,7 @@ hooks the encoder calls. A hook that is not overridden adds nothing.
 Shapes: B batch, H heads, N tokens, D size of a head, W width of the model.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -98,6 +99,12 @@ class PairwiseVectors(Vectors):
             return torch.take_along_dim(q_BHND @ self.tables[layer].T, prepared[:, None], -1)
         p_NND = nn.functional.embedding(prepared, self.tables[layer])  # p[i, j] = table[classes(i, j)]
         return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
+
+
+def total(terms: Iterable[Tensor | None]) -> Tensor | None:
+    """Return the sum of the terms that are there, if any is."""
+    present = [term for term in terms if term is not None]
+    return sum(present[1:], start=present[0]) if present else None
 
 
 def within(index: Tensor, size: int, what: str, remedy: str = "a larger canvas") -> Tensor:

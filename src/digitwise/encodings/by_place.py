@@ -7,16 +7,14 @@ worked out there and put back. The cost grows with the places of the numbers, no
 Shapes: as in `base`, and M cells (M = places of all operands together).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from digitwise.coordinates import Coordinates, Extent
-from digitwise.encodings.base import Encoding, Pairwise, PairwiseVectors, Shape, Vectors
-from digitwise.encodings.standard import Nothing, total
+from digitwise.encodings.base import Pairwise, PairwiseVectors, Shape, Vectors
 from digitwise.encodings.symmetry import ByOperandAndPlace, NumbersOnly, SameForEveryQuery, Symmetry
 
 
@@ -119,68 +117,6 @@ class NumberVectors(PairwiseVectors):
         empty = added_BHMM.new_zeros
         added_BHMN = empty(batch, heads, cells, count).scatter_add(3, keys.expand(-1, heads, cells, -1), added_BHMM)
         return empty(batch, heads, count, count).scatter_add(2, queries.expand(-1, heads, -1, count), added_BHMN)
-
-
-@dataclass(frozen=True)
-class HeadGroups(Encoding):
-    """Groups of heads, each with an encoding of its own: `HeadGroups(((4, ByPlace()), (4, Nothing())))`.
-
-    The numbers are heads of a model that has as many, and shares of the heads of any other model.
-    """
-
-    groups: tuple[tuple[int, Encoding], ...] = ((1, ByPlace()), (1, Nothing()))
-
-    def __post_init__(self) -> None:
-        groups = tuple((heads, encoding) for heads, encoding in self.groups)  # lists would not compare equal
-        object.__setattr__(self, "groups", groups)
-        if not groups or any(heads < 1 for heads, _ in groups):
-            raise ValueError("groups of heads need at least one head each")
-
-    @property
-    def any_length(self) -> bool:  # type: ignore[override]
-        return all(encoding.any_length for _, encoding in self.groups)
-
-    @property
-    def symmetries(self) -> tuple[Symmetry, ...]:  # type: ignore[override]
-        """What all groups claim."""
-        (_, first), *others = self.groups
-        return tuple(claim for claim in first.symmetries if all(claim in other.symmetries for _, other in others))
-
-    def build(self, shape: Shape, extent: Extent) -> Vectors:
-        whole = sum(heads for heads, _ in self.groups)
-        if any(heads * shape.heads % whole for heads, _ in self.groups):
-            shares = ", ".join(str(heads) for heads, _ in self.groups)
-            raise ValueError(f"groups of {shares} heads do not divide the {shape.heads} heads of the model")
-        heads = [share * shape.heads // whole for share, _ in self.groups]
-        parts = [
-            encoding.build(shape._replace(heads=number), extent)
-            for number, (_, encoding) in zip(heads, self.groups, strict=True)
-        ]
-        return GroupVectors(heads, parts)
-
-
-class GroupVectors(Vectors):
-    def __init__(self, heads: Sequence[int], parts: Sequence[Vectors]):
-        super().__init__()
-        self.heads = list(heads)
-        self.parts: Any = nn.ModuleList(parts)
-
-    def prepare(self, coordinates: Coordinates) -> list[Any]:
-        return [part.prepare(coordinates) for part in self.parts]
-
-    def embed(self, prepared: list[Any]) -> Tensor | None:
-        return total(part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True))
-
-    def scores(self, layer: int, q_BHND: Tensor, prepared: list[Any]) -> Tensor | None:
-        queries = q_BHND.split(self.heads, dim=1)
-        added = [part.scores(layer, q, mine) for part, q, mine in zip(self.parts, queries, prepared, strict=True)]
-        if all(scores is None for scores in added):
-            return None
-        count = q_BHND.shape[2]
-        return torch.cat(
-            [q.new_zeros(*q.shape[:2], count, count) if a is None else a for q, a in zip(queries, added, strict=True)],
-            dim=1,
-        )
 
 
 def _refuse(wrong_BN: Tensor, why: str) -> None:

@@ -78,17 +78,12 @@ class Translation(Symmetry):
 
 @dataclass(frozen=True)
 class PlaceTranslation(Symmetry):
-    """Moving the places of all digits by the same amount changes nothing; those of number `standing` stay."""
-
-    standing: int | None = None
+    """Moving the places of all digits by the same amount changes nothing; tokens without a place stay."""
 
     def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
         q = random_queries(shape, coordinates)
         here = what_is_added(vectors, shape, q, coordinates)
-        stays = coordinates.place < 0
-        if self.standing is not None:
-            stays = stays | (coordinates.operand == self.standing)
-        moved = torch.where(stays, coordinates.place, coordinates.place + 3)
+        moved = torch.where(coordinates.place < 0, coordinates.place, coordinates.place + 3)
         return _gap(here, what_is_added(vectors, shape, q, coordinates._replace(place=moved)))
 
 

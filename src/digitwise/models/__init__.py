@@ -1,1 +1,8 @@
-"""Networks over tokens and coordinates."""
+"""Networks over tokens and coordinates. The seam is `encoder.Blueprint`; a kind of model needs one line here."""
+
+from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Model
+from digitwise.models.ripple import Columns, Ripple
+
+ARCHITECTURES = {"encoder": Architecture, "columns": Columns}
+
+__all__ = ["ARCHITECTURES", "Answers", "Architecture", "Blueprint", "Columns", "Encoder", "Model", "Ripple"]

@@ -1,13 +1,19 @@
-"""The attention with pairwise positions as a part for any model: `torch.nn.MultiheadAttention` plus coordinates.
+"""Attention with pairwise positions: inside our encoder, and as a part for any model.
+
+The part is `torch.nn.MultiheadAttention` plus coordinates:
 
     encoding = HeadGroups(((4, ByPlace()), (4, Nothing())))
     attention = PairwiseAttention(768, 8, encoding, Extent(512, (20, 21)), batch_first=True)
     output, weights = attention(x, x, x, coordinates=coordinates)
 
-`digitwise.text.find_numbers` makes the coordinates of a batch of token ids. Only what an encoding adds to the scores is
+`digitwise.find_numbers` makes the coordinates of a batch of token ids. Only what an encoding adds to the scores is
 added here: absolute positions belong to the embeddings of the model around it.
+
+Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D).
 """
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,8 +21,34 @@ from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
-from digitwise.encodings.standard import total
-from digitwise.models.encoder import Attention, unseen
+from digitwise.encodings.base import total
+
+#: From scaled queries to what the encoding adds to the scores of one layer, if anything.
+Positional = Callable[[Tensor], Tensor | None]
+
+
+class Attention(nn.Module):
+    """Eq. pairwise: softmax over j of q_i (k_j + p_ij) / sqrt(D); the encoding supplies the second product."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
+    ) -> tuple[Tensor, Tensor]:
+        """The output `[B, N, W]`, and the weights `[B, H, N, N]`."""
+        parts = ((self.query, query_BNW), (self.key, key_BNW), (self.value, value_BNW))
+        q_BHND, k_BHND, v_BHND = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part, x in parts)
+        q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
+        scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
+        added_BHNN = positional(q_BHND)
+        if added_BHNN is not None:
+            scores_BHNN = scores_BHNN + added_BHNN
+        attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
+        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2)), attention_BHNN
 
 
 class PairwiseAttention(nn.Module):
@@ -102,7 +134,7 @@ class PairwiseAttention(nn.Module):
         masks: list[Any] = []
         if key_padding_mask is not None:
             masks.append(_floats(key_padding_mask)[:, None, None, :])
-        if attn_mask is not None:  # [N, N], or one for each head of each row: [B * H, N, N]
+        if attn_mask is not None:  # [N, N], or one per head and row: [B * H, N, N]
             mask = _floats(attn_mask)
             masks.append(mask.unflatten(0, (-1, self.attention.heads)) if mask.ndim == 3 else mask)
         return masks
@@ -114,3 +146,14 @@ def _floats(mask: Tensor) -> Tensor:
     if not mask.is_floating_point():
         raise ValueError("masks must be of bools or floats: of a tokenizer's attention_mask take attention_mask == 0")
     return mask
+
+
+def unseen(coordinates: Coordinates) -> Tensor | None:
+    """Return what is added to the scores so that no token attends to fillers, `[B, 1, 1, N]`.
+
+    An answer must not depend on the length of the other rows of its batch.
+    """
+    filler = coordinates.position < 0
+    if not filler.any():
+        return None
+    return torch.zeros(filler.shape, device=filler.device).masked_fill(filler, -torch.inf)[..., None, None, :]

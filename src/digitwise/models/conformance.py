@@ -5,33 +5,34 @@ import io
 import torch
 
 from digitwise.coordinates import Coordinates, Extent, extent
-from digitwise.data import ExactLength
+from digitwise.data.distributions import ExactLength
 from digitwise.encodings import Encoding
 from digitwise.encodings.symmetry import random_queries, what_is_added
 from digitwise.models.encoder import Architecture, Encoder
 from digitwise.rng import generator
-from digitwise.tasks import CANVAS_TASKS, Arithmetic, Task
+from digitwise.tasks import Addition, Arithmetic, Multiplication, Task, TextAddition, TextMultiplication
 
 ARCHITECTURE = Architecture(layers=2, width=16, heads=2, feedforward=32)
 SYMBOLS, ANSWERS, BATCH = 14, 11, 3
 
 
 def tasks_for(encoding: Encoding, length: int) -> list[Task]:
-    """Tasks that the encoding is for, with numbers of this length."""
+    """Return tasks that the encoding is for, with numbers of this length."""
     if encoding.columns:
-        return [Arithmetic("+-*", summands=3)] if encoding.products else [Arithmetic("+", summands=3)]  # type: ignore[attr-defined]
+        return [Arithmetic("+"), Arithmetic("+", summands=3), Arithmetic("*"), Arithmetic("+-*", summands=3)]
     # Little text, so that a larger canvas means longer rows.
-    return [kind(canvas=length, **({"most": 2} if "text" in name else {})) for name, kind in CANVAS_TASKS.items()]
+    texts = [TextAddition(length, most=2), TextMultiplication(canvas=length, most=2)]
+    return [Addition(length), Multiplication(canvas=length), *texts]
 
 
 def coordinates_of(task: Task, length: int) -> Coordinates:
-    """Of three problems; in a text these stand at other places in each row."""
-    tokens = task.encode(task.draw(ExactLength(length), generator(0, "conformance"), BATCH)).tokens
-    return task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy()))
+    """Return the coordinates of three problems; in a text they stand at other places in each row."""
+    _, coordinates = task.write(task.draw(ExactLength(length), generator(0, "conformance"), BATCH))
+    return coordinates.map(torch.as_tensor)
 
 
 def check(encoding: Encoding) -> None:
-    """Run every test on the coordinates of every task that it is for."""
+    """Run every test on the coordinates of every task that the encoding is for."""
     for task, larger in zip(tasks_for(encoding, 6), tasks_for(encoding, 13), strict=True):
         coordinates = coordinates_of(task, 6)
         for test in (shapes, gradients, batch_independence, save_and_load, symmetry):
@@ -40,7 +41,7 @@ def check(encoding: Encoding) -> None:
 
 
 def built(encoding: Encoding, reach: Extent) -> Encoder:
-    with torch.random.fork_rng():
+    with torch.random.fork_rng([]):
         torch.manual_seed(0)
         model = Encoder(ARCHITECTURE, encoding, reach, SYMBOLS, ANSWERS)
         with torch.no_grad():  # far from the tiny initial values, so that a violated claim shows
@@ -65,7 +66,7 @@ def shapes(encoding: Encoding, coordinates: Coordinates) -> None:
 
 
 def gradients(encoding: Encoding, coordinates: Coordinates) -> None:
-    """Every vector that is learned can be learned: some gradient reaches each parameter."""
+    """Every vector can be learned: some gradient reaches each parameter."""
     model = built(encoding, extent(coordinates)).train()
     model(tokens_for(coordinates), coordinates).square().sum().backward()
     for name, parameter in model.vectors.named_parameters():

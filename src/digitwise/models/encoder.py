@@ -1,27 +1,63 @@
-"""The encoder embeds tokens, applies layers, reads out a symbol for each answer slot. It knows no task, no encoding.
+"""The encoder embeds tokens, applies layers and reads out one symbol per answer slot. It depends on no task.
 
 Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D), S answer slots, V symbols.
 """
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
-from digitwise.encodings.standard import total
+from digitwise.encodings.base import total
+from digitwise.models.attention import Attention, Positional, unseen
 
-#: From scaled queries to what the encoding adds to the scores of one layer, if anything.
-Positional = Callable[[Tensor], Tensor | None]
+REMEMBERED = 8
+"""For how many coordinates a model remembers what it has prepared."""
+
+
+class Answers(NamedTuple):
+    symbols_BS: Tensor
+    confidence_BS: Tensor
+    """The probability that the model gives to each symbol."""
+    rounds_B: Tensor
+    """After how many rounds the answer did not change any more."""
+
+
+class Model(nn.Module):
+    """The seam for models: tokens and coordinates go in, the logits of one symbol per answer slot come out."""
+
+    def forward(self, tokens_BN: Tensor, coordinates: Coordinates) -> Tensor:
+        """Return the logits `[B, S, V]`."""
+        raise NotImplementedError
+
+    def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
+        confidence_BS, symbols_BS = self(tokens_BN, coordinates).softmax(-1).max(-1)
+        return Answers(symbols_BS, confidence_BS, torch.ones_like(symbols_BS[:, 0]))
+
+    def floats(self, num_tokens: int) -> int:
+        """Return how many numbers the activations of one problem take, to size batches by memory."""
+        return 1000 * num_tokens
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Blueprint:
+    """The stated half of a model: a frozen dataclass that can be compared and written to a file."""
+
+    def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> Model:
+        """Return a model with weights from torch's current random state; `symbols` go in, `answers` come out."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Architecture(Blueprint):
     """The size of an encoder and the order of its parts."""
 
     layers: int = 3
@@ -54,29 +90,12 @@ class Architecture:
     def shape(self) -> Shape:
         return Shape(self.layers + self.repeated, self.heads, self.width // self.heads, self.width)
 
+    @property
+    def inner(self) -> int:
+        return self.feedforward or 4 * self.width
 
-class Attention(nn.Module):
-    """Eq. pairwise: softmax over j of q_i (k_j + p_ij) / sqrt(D); the encoding supplies the second product."""
-
-    def __init__(self, width: int, heads: int, dropout: float = 0.0):
-        super().__init__()
-        self.heads = heads
-        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(
-        self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
-    ) -> tuple[Tensor, Tensor]:
-        """The output `[B, N, W]`, and the weights `[B, H, N, N]`."""
-        parts = ((self.query, query_BNW), (self.key, key_BNW), (self.value, value_BNW))
-        q_BHND, k_BHND, v_BHND = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part, x in parts)
-        q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
-        scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
-        added_BHNN = positional(q_BHND)
-        if added_BHNN is not None:
-            scores_BHNN = scores_BHNN + added_BHNN
-        attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
-        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2)), attention_BHNN
+    def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> "Encoder":
+        return Encoder(self, encoding, extent, symbols, answers)
 
 
 class Layer(nn.Module):
@@ -84,8 +103,7 @@ class Layer(nn.Module):
 
     def __init__(self, architecture: Architecture, eps: float):
         super().__init__()
-        width = architecture.width
-        inner = architecture.feedforward or 4 * width
+        width, inner = architecture.width, architecture.inner
         self.attention = Attention(width, architecture.heads, architecture.dropout)
         self.feedforward = nn.Sequential(nn.Linear(width, inner), nn.GELU(), nn.Linear(inner, width))
         self.norms = nn.ModuleList(nn.LayerNorm(width, eps=eps) for _ in range(2))
@@ -103,8 +121,17 @@ class Layer(nn.Module):
         return second(x_BNW + self.dropout(self.feedforward(x_BNW)))
 
 
-class Encoder(nn.Module):
-    """`symbols` go in, one of `answers` comes out for each slot: `[B, N] -> [B, S, V]`."""
+class Prepared(NamedTuple):
+    """What coordinates alone decide."""
+
+    vectors: Any
+    """What the encoding made of them."""
+    fillers: Tensor | None
+    slots: Tensor
+
+
+class Encoder(Model):
+    """A transformer encoder with the positions of an encoding: `[B, N] -> [B, S, V]`."""
 
     def __init__(self, architecture: Architecture, encoding: Encoding, extent: Extent, symbols: int, answers: int):
         super().__init__()
@@ -120,26 +147,26 @@ class Encoder(nn.Module):
         self.readout = nn.Linear(architecture.width, answers)
         self.apply(_initialise)
         self.vectors = encoding.build(architecture.shape, extent)
-        self._prepared: tuple[Coordinates, tuple[Any, Tensor | None]] | None = None
+        self._remembered: list[tuple[torch.device, Coordinates, Prepared]] = []
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         hidden_BNW = self.hidden(tokens_BN, coordinates, rounds)
-        positions = slot_positions(coordinates)
-        if positions.ndim == 1:
-            return self.readout(hidden_BNW[:, positions])
-        return self.readout(torch.take_along_dim(hidden_BNW, positions[..., None], 1))
+        slots = self.prepare(coordinates).slots
+        if slots.ndim == 1:
+            return self.readout(hidden_BNW[:, slots])
+        return self.readout(torch.take_along_dim(hidden_BNW, slots[..., None], 1))
 
     def hidden(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
-        """The last hidden states, `[B, N, W]`."""
-        prepared, fillers = self._prepare(coordinates)
+        """Return the last hidden states, `[B, N, W]`."""
+        prepared = self.prepare(coordinates)
         x_BNW = self.embedding(tokens_BN.long())
-        positions_NW = self.vectors.embed(prepared)
+        positions_NW = self.vectors.embed(prepared.vectors)
         if positions_NW is not None:
             x_BNW = x_BNW + positions_NW
         x_BNW = self.dropout(self.embedding_norm(x_BNW))
 
         def positional(index: int, q_BHND: Tensor) -> Tensor | None:
-            return total([self.vectors.scores(index, q_BHND, prepared), fillers])
+            return total([self.vectors.scores(index, q_BHND, prepared.vectors), prepared.fillers])
 
         def apply(indices: range, state_BNW: Tensor) -> Tensor:
             for index in indices:
@@ -153,24 +180,31 @@ class Encoder(nn.Module):
                 state_BNW = apply(range(once, len(self.layers)), self.state_norm(state_BNW) + x_BNW)
         return self.state_norm(state_BNW)
 
-    def _prepare(self, coordinates: Coordinates) -> tuple[Any, Tensor | None]:
-        """Class maps are worked out once for coordinates that are used again and again."""
-        if self._prepared is None or self._prepared[0] is not coordinates:
-            self._prepared = (coordinates, (self.vectors.prepare(coordinates), unseen(coordinates)))
-        return self._prepared[1]
+    def prepare(self, coordinates: Coordinates) -> Prepared:
+        """Work out once what coordinates decide; those that come again and again are one object per width."""
+        for device, known, prepared in self._remembered:
+            if device == self.device and known.same(coordinates):
+                return prepared
+        with torch.inference_mode(False):  # what is remembered in a test must do for training too
+            found = coordinates.map(lambda array: torch.as_tensor(array, device=self.device))
+            prepared = Prepared(self.vectors.prepare(found), unseen(found), slot_positions(found))
+        self._remembered = [(self.device, coordinates, prepared), *self._remembered[: REMEMBERED - 1]]
+        return prepared
 
+    def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
+        found = super().answer(tokens_BN, coordinates)
+        return found._replace(rounds_B=found.rounds_B * self.architecture.rounds)
 
-def unseen(coordinates: Coordinates) -> Tensor | None:
-    """What is added to the scores so that nobody looks at fillers, `[B, 1, 1, N]`: an answer must not depend on the
-    length of the other rows of its batch. All that is text or number stays visible to all."""
-    filler = coordinates.position < 0
-    if not filler.any():
-        return None
-    return torch.zeros(filler.shape, device=filler.device).masked_fill(filler, -torch.inf)[..., None, None, :]
+    def floats(self, num_tokens: int) -> int:
+        """The scores of all pairs grow with the square of the tokens."""
+        return 3 * self.architecture.heads * num_tokens**2 + self.linear_floats(num_tokens)
+
+    def linear_floats(self, num_tokens: int) -> int:
+        return num_tokens * (6 * self.architecture.width + 2 * self.architecture.inner)
 
 
 def slot_positions(coordinates: Coordinates) -> Tensor:
-    """Index of the token at which each answer symbol is read, slot 0 first: `[S]`, or `[B, S]` where rows differ."""
+    """Return the index of the token at which each answer symbol is read, slot 0 first: `[S]`, or `[B, S]`."""
     slots = int(coordinates.slot.max()) + 1
     if ((coordinates.slot >= 0).sum(-1) != slots).any():
         raise ValueError("the rows of a batch need equally many answer slots")

@@ -1,31 +1,56 @@
-"""An encoder whose work ripples from low places to high ones: few neighbours a cell, rounds until nothing changes.
+"""A network of cells whose work ripples from low places to high ones: few neighbours per cell, rounds until it rests.
 
-The cells stand in rows, one for each number that is taken in, the last of them the answer's (`encodings.places`). The
-distinct layers show each cell its digits, once. The repeated layer starts from what they made of it, and shows it
-its digits again and the cells it depends on: below it in its row, and in the row before. A cell keeps no memory of its
-own, so there is one state in which all cells agree, and two ways to it. `forward`, for training, takes the cells in the
-order of their dependence, each once. `settle`, for long numbers, takes all of them at once, in rounds: first as if
-there were no other cell, then again whenever a cell it depends on has changed. Most are soon at rest, since most do not
-care what came in from far below; a carry through a thousand nines takes a thousand rounds of a few cells.
+The cells stand in rows, and the last row is the answer's (`encodings.by_column`). The distinct layers show each cell
+its digits, once. The repeated layer starts from the result, and shows the cell its digits again and the cells that it
+depends on: below it in its row, and in the row before. A cell keeps no memory of its own, so there is one state in
+which all cells agree, and there are two ways to it. `forward`, for training, takes the cells in the order of their
+dependence, each once. `answer`, for long numbers, takes all of them at once, in rounds: first as if there were no
+other cell, then again whenever a cell that it depends on has changed. Most cells are soon at rest, since most do not
+depend on what comes in from far below; a carry through a thousand nines takes a thousand rounds of a few cells.
 
-Shapes: B problems, R rows, P places, A cells of the whole batch (in the order of problem, row, place), K neighbours,
-V symbols, W, H, D as in `model`.
+Shapes: B problems, R rows, P places, C cells of a problem (C = R P, in the order of row, place), A cells of the whole
+batch (A = B C), M combinations of a cell's own symbol and its digits, K neighbours, V symbols, W, H, D as in `encoder`.
 """
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
-from digitwise.encodings import ByColumn, Neighbours, PlaceVectors
+from digitwise.encodings import Encoding, Neighbours, PlaceVectors
 from digitwise.encodings.by_column import ABOVE, BELOW, NOT_SEEN, SHIFTED
-from digitwise.models.encoder import Architecture, Encoder, Layer
+from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Layer
 
 STILL = 0.01
 """A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round."""
+ITSELF = 0
+
+
+@dataclass(frozen=True)
+class Columns(Blueprint):
+    """The size of a network of cells: distinct layers, then one that is repeated from cell to cell."""
+
+    layers: int = 1
+    """Distinct layers, each applied once."""
+    width: int = 96
+    heads: int = 4
+    feedforward: int = 0
+    """Inner width of the feed-forward part; 0 stands for four times the width."""
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.parts  # noqa: B018 - refuses sizes that do not fit each other
+
+    @property
+    def parts(self) -> Architecture:
+        return Architecture(self.layers, 1, 1, self.width, self.heads, self.feedforward, "pre", self.dropout)
+
+    def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> "Ripple":
+        return Ripple(self, encoding, extent, symbols, answers)
 
 
 class Seen(NamedTuple):
@@ -42,7 +67,7 @@ class Part(NamedTuple):
     query_AHD: Tensor
     scores_AKH: Tensor  # of the cell itself and of its digits
     values_AKHD: Tensor
-    others_AK: Tensor  # numbers of the cells it depends on
+    others_AK: Tensor  # numbers of the cells that it depends on
     bias_AK: Tensor
 
 
@@ -50,7 +75,7 @@ class Cells(NamedTuple):
     """All cells. What a cell starts from depends on its own symbol and its digits alone, and of these there are few
     combinations: it is worked out once for each."""
 
-    combined: tuple[Tensor, Tensor, Tensor, Tensor]  # start, query, scores and values of each combination
+    combined: tuple[Tensor, ...]  # start, query, scores and values of each combination, [M, ...]
     combination_A: Tensor
     others_AK: Tensor
     bias_AK: Tensor
@@ -62,7 +87,7 @@ class Cells(NamedTuple):
 
     def waves(self, rows: int, places: int) -> Iterator[Part]:
         """Cells of equal row + place, which do not depend on each other: one of each row. Beyond the ends of a row its
-        first or last cell stands in; nobody looks at that one."""
+        first or last cell stands in; no cell looks at that one."""
         device = self.bias_AK.device
         row_R, wave_L = torch.arange(rows, device=device), torch.arange(rows + places - 1, device=device)
         place_LR = (wave_L[:, None] - row_R).clamp(0, places - 1)
@@ -71,68 +96,63 @@ class Cells(NamedTuple):
         return map(Part._make, zip(*(tensor.unbind() for tensor in self.part(cell_LA)), strict=True))
 
 
-class Settled(NamedTuple):
-    symbols_BS: Tensor
-    confidence_BS: Tensor
-    rounds_B: Tensor
-    """The last round in which anything of a problem moved."""
-
-
 class Ripple(Encoder):
     """The parts of an encoder, put together for cells and their neighbours."""
 
     vectors: PlaceVectors
     layers: Sequence[Layer]  # type: ignore[assignment]
 
-    def __init__(self, architecture: Architecture, encoding: ByColumn, extent: Extent, symbols: int, answers: int):
-        if not isinstance(encoding, ByColumn):
-            given = type(encoding).__name__.lower()
-            raise ValueError(f"arithmetic without a canvas needs --encoding by-column, not {given}")
-        if architecture.repeated != 1 or architecture.norm != "pre":
-            raise ValueError("arithmetic without a canvas needs one repeated layer (--repeated 1) and --norm pre")
-        super().__init__(architecture, encoding, extent, symbols, answers)
+    def __init__(self, columns: Columns, encoding: Encoding, extent: Extent, symbols: int, answers: int):
+        if not encoding.columns:
+            raise ValueError(
+                f"models without a canvas need --encoding by-column, not {type(encoding).__name__.lower()}"
+            )
+        super().__init__(columns.parts, encoding, extent, symbols, answers)
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
-        """Logits `[B, S, V]` with all cells at rest, or as they are after so many rounds."""
-        neighbours: Neighbours = self._prepare(coordinates)[0]
+        """Return the logits `[B, S, V]` with all cells at rest, or as they are after so many rounds."""
+        neighbours: Neighbours = self.prepare(coordinates).vectors
         cells, (rows, places) = self._cells(tokens_BN, neighbours), neighbours.cells_RP.shape
         if rounds is not None:
             state_AW, _ = self._rounds(cells, neighbours, rounds)
             return self.readout(state_AW.unflatten(0, (-1, rows, places))[:, -1])
-        kinds, problems = neighbours.other_cells, len(tokens_BN)
+        classes, problems = neighbours.other_cells, len(tokens_BN)
+        # Cells below, above and shifted were so many waves ago, and so many rows before.
+        ago = {BELOW: (1, 0), ABOVE: (1, 1), SHIFTED: (2, 1)}
         states: list[Tensor] = []
         remembered: list[tuple[Tensor, Tensor]] = []
         for wave, now in enumerate(cells.waves(rows, places)):
             others = []
-            if wave and kinds:
-                # below, above and shifted were so many waves ago, and so many rows before
-                ago = {BELOW: (1, 0), ABOVE: (1, 1), SHIFTED: (2, 1)}
-                found = [(remembered[max(wave - ago[kind][0], 0)], ago[kind][1]) for kind in kinds]
+            if wave and classes:
+                found = [(remembered[max(wave - ago[number][0], 0)], ago[number][1]) for number in classes]
                 keys_AKW, values_AKW = (
                     torch.stack([part[which].roll(up, 1).flatten(0, 1) for part, up in found], dim=1)
                     for which in (0, 1)
                 )
-                others = [self._scored(-1, now.query_AHD, keys_AKW, values_AKW, kinds, now.bias_AK)]
+                others = [self._scored(-1, now.query_AHD, keys_AKW, values_AKW, classes, now.bias_AK)]
             state_BRW = self._state(now, others).unflatten(0, (problems, rows))
-            remembered.append(self._remembered(state_BRW))
+            remembered.append(self._remember(state_BRW))
             states.append(state_BRW[:, -1])
         return self.readout(torch.stack(states[rows - 1 :], dim=1))
 
-    def settle(self, tokens_BN: Tensor, coordinates: Coordinates) -> Settled:
+    def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
         """Rounds until every cell is at rest."""
-        neighbours: Neighbours = self._prepare(coordinates)[0]
+        neighbours: Neighbours = self.prepare(coordinates).vectors
         state_AW, rounds_B = self._rounds(self._cells(tokens_BN, neighbours), neighbours)
         answers_BSW = state_AW.unflatten(0, (-1, *neighbours.cells_RP.shape))[:, -1]
         confidence_BS, symbols_BS = self.readout(answers_BSW).softmax(-1).max(-1)
-        return Settled(symbols_BS, confidence_BS, rounds_B)
+        return Answers(symbols_BS, confidence_BS, rounds_B)
+
+    def floats(self, num_tokens: int) -> int:
+        return self.linear_floats(num_tokens)
 
     def _rounds(self, cells: Cells, neighbours: Neighbours, most: int | None = None) -> tuple[Tensor, Tensor]:
-        """States, and the last round in which each problem moved. Cells that depend only on others at rest are left
-        alone, and after as many rounds as there are rows and places all of them are at rest."""
+        """Return the states, and the last round in which each problem moved. Cells that depend only on others at rest
+        are left alone, and after as many rounds as there are rows and places all of them are at rest."""
         rows, places = neighbours.cells_RP.shape
-        kinds = neighbours.other_cells
+        classes = neighbours.other_cells
         state_AW = self._state(cells.part(), [])
-        keys_AW, values_AW = self._remembered(state_AW)
+        keys_AW, values_AW = self._remember(state_AW)
         problems, device = len(state_AW) // (rows * places), state_AW.device
         rounds_B = torch.ones(problems, dtype=torch.long, device=device)
         active_A = _dependent(torch.arange(len(state_AW), device=device), rows, places)
@@ -141,56 +161,73 @@ class Ripple(Encoder):
                 break
             now = cells.part(active_A)
             keys_AKW, values_AKW = (nn.functional.embedding(now.others_AK, part) for part in (keys_AW, values_AW))
-            new_AW = self._state(now, [self._scored(-1, now.query_AHD, keys_AKW, values_AKW, kinds, now.bias_AK)])
+            new_AW = self._state(now, [self._scored(-1, now.query_AHD, keys_AKW, values_AKW, classes, now.bias_AK)])
             moved = (new_AW - state_AW[active_A]).abs().amax(-1) > STILL
             # What stays within the tolerance keeps its old state too, so that small moves cannot add up unseen.
             moved_A, new_AW = active_A[moved], new_AW[moved]
             state_AW[moved_A] = new_AW
-            keys_AW[moved_A], values_AW[moved_A] = self._remembered(new_AW)
+            keys_AW[moved_A], values_AW[moved_A] = self._remember(new_AW)
             rounds_B[moved_A // (rows * places)] = done
             active_A = _dependent(moved_A, rows, places)
         return state_AW, rounds_B
 
     def _cells(self, tokens_BN: Tensor, neighbours: Neighbours) -> Cells:
-        """The distinct layers, and all of the repeated one that needs no other cell."""
-        classes, kinds = neighbours.classes_K.tolist(), [0, *neighbours.digits]
-        fixed, others = ([classes.index(kind) for kind in part] for part in (kinds, neighbours.other_cells))
-        cells_C, absent = neighbours.cells_RP.flatten(), self.embedding.num_embeddings
-        tokens_CK, bias_CK = (part[cells_C] for part in (neighbours.tokens_NK, neighbours.bias_NK))
-        seen_AK = torch.where(bias_CK < 0, absent, tokens_BN.long()[:, tokens_CK])[..., fixed].flatten(0, 1)
-        number_K = (absent + 1) ** torch.arange(len(fixed), device=seen_AK.device)
-        numbers_A, combination_A = (seen_AK * number_K).sum(1).unique(return_inverse=True)
-        symbols_AK = numbers_A[:, None] // number_K % (absent + 1)  # from here on A are the combinations
-        bias_AK = torch.where(symbols_AK == absent, NOT_SEEN, 0.0)
-        own_A, digits_AK = symbols_AK[:, 0], symbols_AK[:, 1:] * (symbols_AK[:, 1:] < absent)
+        """What every cell starts from, and the cells that it depends on."""
+        classes = neighbours.classes_K.tolist()
+        cells_C, problems = neighbours.cells_RP.flatten(), len(tokens_BN)
+        tokens_CK, bias_CK = neighbours.tokens_NK[cells_C], neighbours.bias_NK[cells_C]
+        # The cell itself and its digits; a symbol beyond the vocabulary stands for a neighbour that is not there.
+        static = [ITSELF, *neighbours.digits]
+        columns = [classes.index(number) for number in static]
+        absent = self.embedding.num_embeddings
+        seen_AK = torch.where(bias_CK < 0, absent, tokens_BN.long()[:, tokens_CK])[..., columns].flatten(0, 1)
+        # Equal rows are one combination: each row is read as a number in base V + 1.
+        base_K = (absent + 1) ** torch.arange(len(static), device=seen_AK.device)
+        number_M, combination_A = (seen_AK * base_K).sum(1).unique(return_inverse=True)
+        symbols_MK = number_M[:, None] // base_K % (absent + 1)
+        others = [classes.index(number) for number in neighbours.other_cells]
+        cell_of_N = torch.zeros(tokens_BN.shape[1], dtype=torch.long, device=tokens_BN.device)
+        cell_of_N[cells_C] = torch.arange(len(cells_C), device=tokens_BN.device)
+        first_B = torch.arange(problems, device=tokens_BN.device) * len(cells_C)
+        others_AK = (cell_of_N[tokens_CK[:, others]] + first_B[:, None, None]).flatten(0, 1)
+        return Cells(self._start(symbols_MK, static), combination_A, others_AK, bias_CK[:, others].repeat(problems, 1))
+
+    def _start(self, symbols_MK: Tensor, classes: list[int]) -> tuple[Tensor, ...]:
+        """The distinct layers, and the part of the repeated layer that needs no other cell: start, query, scores and
+        values of each combination of a cell's own symbol (the first) and its digits."""
+        bias_MK = torch.where(symbols_MK == self.embedding.num_embeddings, NOT_SEEN, 0.0)
         symbols_VW = self.dropout(self.embedding_norm(self.embedding.weight))
-        x_AW = symbols_VW[own_A]
-        for number, layer in enumerate(self.layers):
-            normed_AW, normed_VW = layer.norms[0](x_AW), layer.norms[0](symbols_VW)
-            query_AHD = layer.attention.query(normed_AW).unflatten(-1, (layer.attention.heads, -1))
-            query_AHD = query_AHD / math.sqrt(query_AHD.shape[-1])
-            keys_AKW, values_AKW = (
-                torch.cat([part(normed_AW)[:, None], nn.functional.embedding(digits_AK, part(normed_VW))], dim=1)
-                for part in (layer.attention.key, layer.attention.value)
-            )
-            seen = self._scored(number, query_AHD, keys_AKW, values_AKW, kinds, bias_AK)
-            if number < self.architecture.layers:
-                x_AW = self._finish(layer, x_AW, [seen])
-        cell_of = torch.zeros(tokens_BN.shape[1], dtype=torch.long, device=tokens_BN.device)
-        cell_of[cells_C] = torch.arange(len(cells_C), device=tokens_BN.device)
-        offset_B = torch.arange(len(tokens_BN), device=tokens_BN.device) * len(cells_C)
-        others_AK = (cell_of[tokens_CK[:, others]] + offset_B[:, None, None]).flatten(0, 1)
-        return Cells((x_AW, query_AHD, *seen), combination_A, others_AK, bias_CK[:, others].repeat(len(tokens_BN), 1))
+        digits_MK = symbols_MK[:, 1:].where(bias_MK[:, 1:] == 0, 0)
+        x_MW = symbols_VW[symbols_MK[:, 0]]
+        for number, layer in enumerate(self.layers[:-1]):
+            _, seen = self._look(number, x_MW, symbols_VW, digits_MK, classes, bias_MK)
+            x_MW = self._finish(layer, x_MW, [seen])
+        query_MHD, seen = self._look(-1, x_MW, symbols_VW, digits_MK, classes, bias_MK)
+        return (x_MW, query_MHD, *seen)
+
+    def _look(
+        self, number: int, x_AW: Tensor, symbols_VW: Tensor, digits_AK: Tensor, classes: list[int], bias_AK: Tensor
+    ) -> tuple[Tensor, Seen]:
+        """The queries of cells in a layer, and what they see of themselves and of their digits."""
+        layer = self.layers[number]
+        normed_AW, normed_VW = layer.norms[0](x_AW), layer.norms[0](symbols_VW)
+        query_AHD = layer.attention.query(normed_AW).unflatten(-1, (layer.attention.heads, -1))
+        query_AHD = query_AHD / math.sqrt(query_AHD.shape[-1])
+        keys_AKW, values_AKW = (
+            torch.cat([part(normed_AW)[:, None], nn.functional.embedding(digits_AK, part(normed_VW))], dim=1)
+            for part in (layer.attention.key, layer.attention.value)
+        )
+        return query_AHD, self._scored(number, query_AHD, keys_AKW, values_AKW, classes, bias_AK)
 
     def _scored(
-        self, layer: int, query_AHD: Tensor, keys_AKW: Tensor, values_AKW: Tensor, kinds: list[int], bias_AK: Tensor
+        self, layer: int, query_AHD: Tensor, keys_AKW: Tensor, values_AKW: Tensor, classes: list[int], bias_AK: Tensor
     ) -> Seen:
         """Scores of the neighbours of each query: q (k + p), with p = table[class] as everywhere."""
         heads = (query_AHD.shape[1], -1)
-        keys_AKHD = keys_AKW.unflatten(-1, heads) + self.vectors.tables[layer][kinds][:, None]
+        keys_AKHD = keys_AKW.unflatten(-1, heads) + self.vectors.tables[layer][classes][:, None]
         return Seen((query_AHD[:, None] * keys_AKHD).sum(-1) + bias_AK[..., None], values_AKW.unflatten(-1, heads))
 
-    def _remembered(self, state_AW: Tensor) -> tuple[Tensor, Tensor]:
+    def _remember(self, state_AW: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of cells for those that depend on them."""
         layer = self.layers[-1]
         normed_AW = layer.norms[0](state_AW)

@@ -5,6 +5,7 @@ itself demands is measured in the same way on the true answers and stands beside
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,40 +13,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from digitwise.data import ExactLength
-from digitwise.models.encoder import Encoder
+from digitwise.models import Model
 from digitwise.plots import new_figure, save
 from digitwise.rng import generator
 from digitwise.runs.evaluation import answer, load_model
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
-from digitwise.tasks import Operands
+from digitwise.tasks import Problems
 
 LENGTHS = (5, 10, 15)
 PROBLEMS = 200
 Shares = NDArray[np.float64]
 
 
-def changed(operands: Operands, operand: int, place: int, rng: np.random.Generator) -> Operands:
+def changed(problems: Problems, operand: int, place: int, rng: np.random.Generator) -> Problems:
     """The same problems with one digit replaced by another one; a leading digit stays above 0."""
-    digits = operands[operand].copy()
-    lead = place == digits.shape[1] - 1 and digits.shape[1] > 1
+    numbers = problems.numbers.copy()
+    lead = place == problems.width - 1 and problems.width > 1
     base = 9 if lead else 10
-    digits[:, place] = (digits[:, place] - lead + rng.integers(1, base, len(digits))) % base + lead
-    return tuple(digits if index == operand else other for index, other in enumerate(operands))
+    digits = numbers[:, operand, place]
+    numbers[:, operand, place] = (digits - lead + rng.integers(1, base, len(digits))) % base + lead
+    return replace(problems, numbers=numbers)
 
 
-def dependence(model: Encoder, experiment: Experiment, length: int, problems: int = PROBLEMS) -> tuple[Shares, Shares]:
+def dependence(model: Model, experiment: Experiment, length: int, problems: int = PROBLEMS) -> tuple[Shares, Shares]:
     """How often the answer at a place changes with a digit: `[operand, input place, output place]`, of the model and
     of the true answers."""
     task, rng = experiment.task, generator(0, "fixed map", length)
-    operands = task.draw(ExactLength(length), rng, problems)
-    before = task.encode(operands)
-    said = answer(model, task, before.tokens)
+    drawn = task.draw(ExactLength(length), rng, problems)
+    before = task.encode(drawn)
+    said = answer(model, before).symbols_BS
     measured, true = np.zeros((2, 2, length, length + 1))
     for operand in range(2):
         for place in range(length):
-            after = task.encode(changed(operands, operand, place, rng))
-            measured[operand, place] = (answer(model, task, after.tokens) != said)[:, : length + 1].mean(0)
+            after = task.encode(changed(drawn, operand, place, rng))
+            measured[operand, place] = (answer(model, after).symbols_BS != said)[:, : length + 1].double().mean(0)
             true[operand, place] = (after.targets != before.targets)[:, : length + 1].mean(0)
     return measured, true
 

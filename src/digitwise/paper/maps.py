@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from digitwise.coordinates import extent
 from digitwise.encodings import Relative
 from digitwise.encodings.base import PairwiseVectors
 from digitwise.models.encoder import Encoder
@@ -38,7 +37,7 @@ def at_the_start(experiment: Experiment) -> Encoder:
 
 def distances(experiment: Experiment) -> NDArray[np.int64]:
     """Distance i - j of every relative class; uniform classes come after these."""
-    furthest = Relative().num_classes(extent(experiment.task.coordinates())) // 2
+    furthest = Relative().num_classes(experiment.task.extent) // 2
     return np.arange(-furthest, furthest + 1)
 
 

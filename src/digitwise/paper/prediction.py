@@ -84,7 +84,7 @@ def predict_run(
     """Measure a run by stratum at one length, predict its accuracy at others, and compare with what was measured."""
     experiment = run.experiment
     trained = experiment.trained_length
-    at = at if at is not None else min(2 * trained, experiment.task.canvas - 1)
+    at = at if at is not None else min(2 * trained, (experiment.task.longest or 2 * trained + 1) - 1)
     step = str(run.select(checkpoint)[0])
     strata = evaluate(run, "strata", [at], problems, checkpoints=step)
     wanted = list(lengths) if lengths is not None else [*experiment.testing.lengths, 30, 50, 100]

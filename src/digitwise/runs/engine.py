@@ -1,12 +1,10 @@
-"""The only file that imports accelerate: devices, precision and processes are its business, arithmetic is not."""
+"""How a model is moved: devices, precision and processes, and the optimizers. The only file that imports accelerate."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
@@ -16,6 +14,9 @@ class Engine:
     """One model and its optimizer, on whatever devices there are."""
 
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, precision: str = "no"):
+        from accelerate import Accelerator  # slow to import, and needed by training alone
+        from accelerate.state import AcceleratorState
+
         AcceleratorState._reset_state(True)  # it is global, and refuses a second precision in one process otherwise
         # Without being told it would let the processes of a CPU cluster train one model each.
         self.accelerator = Accelerator(mixed_precision=precision, cpu=not torch.accelerator.is_available())
@@ -61,6 +62,79 @@ class Engine:
 @contextmanager
 def seeded(*key: int | str) -> Iterator[None]:
     """Torch's random numbers as a pure function of the key inside, and untouched outside."""
-    with torch.random.fork_rng():
+    # Without a list of devices every visible GPU would be touched at every step.
+    devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices):
         torch.manual_seed(seed_of(*key))
         yield
+
+
+def best_device() -> str:
+    """Where a model answers fastest."""
+    return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def loss_of(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
+    """The cross entropy of every answer symbol, pads included."""
+    return nn.functional.cross_entropy(logits_BSV.flatten(0, 1), targets_BS.long().flatten())
+
+
+#: Coefficients of the odd quintic a x + b x^3 + c x^5 that drives all singular values near 1 within five rounds, and
+#: the factor that gives an orthogonal step the size of an AdamW step, so that one rate and one decay serve both.
+#: Both are published values: Keller Jordan et al., "Muon" (2024); Liu et al., "Muon is scalable" (2025).
+QUINTIC = (3.4445, -4.7750, 2.0315)
+ROUNDS = 5
+SIZE_OF_ADAM = 0.2
+
+
+def adamw(model: nn.Module, rate: float, decay: float) -> torch.optim.AdamW:
+    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
+
+
+class Muon(torch.optim.AdamW):
+    """The matrices inside the layers move by their momentum with all its singular values set to about 1; embeddings,
+    positional vectors, biases and norms are AdamW's.
+
+    `torch.optim.Muon` rounds to bfloat16, which is many times slower on a CPU, and takes one matrix at a time.
+    """
+
+    def __init__(self, model: nn.Module, rate: float, decay: float, momentum: float = 0.95):
+        super().__init__(model.parameters(), lr=rate, weight_decay=decay)
+        self.matrices = [m.weight for m in model.get_submodule("layers").modules() if isinstance(m, nn.Linear)]
+        self.momentum = momentum
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        group = self.param_groups[0]
+        stacks: dict[tuple[int, int], list[tuple[Tensor, Tensor]]] = {}
+        for weight in self.matrices:
+            if weight.grad is None:
+                continue
+            state = self.state[weight]
+            if not state:  # AdamW's names: loading a state expects them
+                state.update(step=torch.zeros(()), exp_avg=torch.zeros_like(weight))
+            mean = state["exp_avg"].lerp_(weight.grad, 1 - self.momentum)
+            towards = weight.grad.lerp(mean, self.momentum)
+            weight.grad = None  # AdamW passes it over
+            wide, high = sorted(towards.shape, reverse=True)
+            stacks.setdefault((high, wide), []).append((weight, towards))
+        for (_, wide), pairs in stacks.items():
+            stack = torch.stack([towards if towards.shape[1] == wide else towards.T for _, towards in pairs])
+            for (weight, _), straight in zip(pairs, orthogonal(stack), strict=True):
+                weight.mul_(1 - group["lr"] * group["weight_decay"])
+                oriented = straight if weight.shape[1] == wide else straight.T
+                weight.add_(oriented, alpha=-group["lr"] * SIZE_OF_ADAM * wide**0.5)
+        return super().step(closure)
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """A stack of wide matrices with all their singular values brought near 1, by Newton and Schulz's iteration."""
+    a, b, c = QUINTIC
+    x = matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(ROUNDS):
+        square = x @ x.mT
+        x = a * x + (b * square + c * square @ square) @ x
+    return x
+
+
+OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], torch.optim.Optimizer]] = {"adamw": adamw, "muon": Muon}

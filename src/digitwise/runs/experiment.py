@@ -7,23 +7,20 @@ from typing import Any
 
 import torch
 
-from digitwise.coordinates import Coordinates, extent
-from digitwise.data import DISTRIBUTIONS, Distribution, UniformLengths
-from digitwise.data.distributions import longest
+from digitwise.data import DISTRIBUTIONS, UniformLengths
 from digitwise.encodings import ENCODINGS, Encoding, Relative
-from digitwise.models.encoder import Architecture, Encoder
-from digitwise.models.ripple import Ripple
+from digitwise.models import ARCHITECTURES, Architecture, Blueprint, Model
 from digitwise.rng import generator
-from digitwise.runs.optimizers import OPTIMIZERS
-from digitwise.tasks import TASKS, Addition, Arithmetic, Task
-from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, Tokens
+from digitwise.runs.engine import OPTIMIZERS
+from digitwise.tasks import TASKS, Addition, Distribution, Task
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS
 
 
 @dataclass(frozen=True)
 class Training:
     steps: int = 2000
     batch: int = 64
-    """Problems a step, over all processes and accumulated parts."""
+    """Problems per step, over all processes and accumulated parts."""
     rate: float = 1e-3
     optimizer: str = "adamw"
     """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
@@ -31,7 +28,7 @@ class Training:
     """`cosine` falls to zero at the last step, `constant` stays; both after the warm-up."""
     warmup: int = 100
     decay: float = 1e-4
-    """AdamW's weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
+    """Weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
     average: float = 0.0
     """Checkpoints hold a running average of the weights, of which a step keeps this share; 0 keeps the weights as they
     are. Averages over a high constant rate carry to much longer numbers than any single step (LOG.md)."""
@@ -76,11 +73,11 @@ class Training:
 class Testing:
     lengths: tuple[int, ...] = tuple(range(1, 21))
     problems: int = 1000
-    """For each length."""
+    """Per length."""
     validation_lengths: tuple[int, ...] = (10,)
     """The best checkpoint is the one that does best here; none of these problems is ever in a test."""
     validation_problems: int = 200
-    """For each validation length."""
+    """Per validation length."""
 
     def __post_init__(self) -> None:
         if self.problems < 1 or self.validation_problems < 0:
@@ -94,7 +91,7 @@ class Experiment:
     data: Distribution = field(default_factory=UniformLengths)
     """What is trained on."""
     encoding: Encoding = field(default_factory=Relative)
-    architecture: Architecture = field(default_factory=Architecture)
+    architecture: Blueprint = field(default_factory=Architecture)
     training: Training = field(default_factory=Training)
     testing: Testing = field(default_factory=Testing)
     seed: int = 0
@@ -104,17 +101,17 @@ class Experiment:
             raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
-        if self.training.pool and isinstance(self.task, Arithmetic):
+        if self.training.pool and self.task.longest is None:
             raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
-        self.data.width(self.task.canvas)  # refuses what does not fit the canvas
+        self.data.width(self.task.longest)  # refuses what does not fit the canvas
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
-            if not 1 <= length <= self.task.canvas:
+            if length < 1 or length > (self.task.longest or length):
                 raise ValueError(
-                    f"a test of {length} digits needs a canvas of at least {length}, not {self.task.canvas}"
+                    f"a test of {length} digits needs a canvas of at least {length}, not {self.task.longest}"
                 )
 
     def rehearse(self) -> None:
-        """Refuse at once what would fail later: draws problems and builds the model without memory for its weights."""
+        """Refuse at once what would fail later: draw problems, and build the model without memory for its weights."""
         self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2))
         with torch.device("meta"):
             self.build()
@@ -122,38 +119,23 @@ class Experiment:
     @property
     def trained_length(self) -> int:
         """The longest numbers that training shows, zeros that were appended aside."""
-        return longest(self.data, self.task.canvas)
+        return self.data.most_digits(self.task.longest)
 
-    def build(self) -> Encoder:
-        """The model, with weights drawn from torch's current random state."""
-        reach = extent(self.task.coordinates())
-        kind: Any = Ripple if isinstance(self.task, Arithmetic) else Encoder
-        return kind(self.architecture, self.encoding, reach, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
-
-
-class Locator:
-    """Coordinates of a task's tokens as tensors. Where all problems of a width share them they are one object, worked
-    out once, so that the encoder can keep what it has prepared."""
-
-    def __init__(self, task: Task, device: torch.device):
-        self.task, self.device = task, device
-        self.shared: dict[int, Coordinates] = {}
-
-    def __call__(self, tokens: Tokens) -> Coordinates:
-        width = tokens.shape[1]
-        if width in self.shared:
-            return self.shared[width]
-        found = self.task.coordinates(tokens).map(lambda array: torch.as_tensor(array.copy(), device=self.device))
-        if found.position.ndim == 1:
-            self.shared[width] = found
-        return found
+    def build(self) -> Model:
+        """Return the model, with weights drawn from torch's current random state."""
+        return self.architecture.build(self.encoding, self.task.extent, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
 
 
 #: Names that stand for whole objects on the command line.
-CHOICES: dict[str, dict[str, Any]] = {"task": TASKS, "encoding": ENCODINGS, "data": DISTRIBUTIONS}
+CHOICES: dict[str, dict[str, Any]] = {
+    "task": TASKS,
+    "data": DISTRIBUTIONS,
+    "encoding": ENCODINGS,
+    "architecture": ARCHITECTURES,
+}
 
 
-def kinds() -> dict[str, Any]:
-    """Classes that a config file may name; what is added to the registries counts at once."""
-    parts = (Architecture, Training, Testing, Experiment)
-    return {kind.__name__: kind for kind in (*TASKS.values(), *ENCODINGS.values(), *DISTRIBUTIONS.values(), *parts)}
+def classes() -> dict[str, Any]:
+    """Our classes that a config file may name; what is added to the registries counts at once."""
+    parts = (Training, Testing, Experiment)
+    return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}

@@ -25,9 +25,9 @@ from safetensors.torch import load_file, save_file
 
 from digitwise.config import describe, restore
 from digitwise.counts import Count, updated
-from digitwise.runs.experiment import Experiment, kinds
+from digitwise.runs.experiment import Experiment, classes
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Run:
@@ -51,17 +51,8 @@ class Run:
     def open(cls, folder: Path) -> "Run":
         folder = Path(folder)
         if not (folder / "config.json").is_file():
-            raise ValueError(f"{folder} is no run folder: it has no config.json")
-        data = _read_json(folder / "config.json")
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ValueError(f"{folder}/config.json is not of format {FORMAT}, the one this version reads")
-        try:
-            experiment = restore(data["experiment"], kinds())
-            if not isinstance(experiment, Experiment):
-                raise ValueError(f"it holds {type(experiment).__name__}")
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ValueError(f"{folder}/config.json does not describe an experiment: {error}") from error
-        return cls(folder, experiment)
+            raise ValueError(f"{folder} is not a run folder: it has no config.json")
+        return cls(folder, read_experiment(folder / "config.json"))
 
     # Weights
 
@@ -205,6 +196,40 @@ class Run:
     def _write_json(self, name: str, value: Any) -> None:
         with _replacing(self.folder / name) as temporary:
             temporary.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Return the experiment that a config.json describes, also of an earlier format."""
+    data = _read_json(path)
+    if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
+        raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
+    try:
+        described = data["experiment"]
+        experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
+        if not isinstance(experiment, Experiment):
+            raise ValueError(f"it holds {type(experiment).__name__}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} does not describe an experiment: {error}") from error
+    return experiment
+
+
+def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
+    """An experiment of format 1: models without a canvas had no architecture of their own, `ByColumn` said whether
+    there were products, and lengths could be shared."""
+
+    def mend(part: Any) -> Any:
+        if isinstance(part, list):
+            return [mend(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        gone = {"ByColumn": {"products"}, "UniformLengths": {"equal"}}.get(part.get("kind", ""), set())
+        return {name: mend(value) for name, value in part.items() if name not in gone}
+
+    new = mend(old)
+    if new["task"]["kind"] == "Arithmetic":
+        kept = ("layers", "width", "heads", "feedforward", "dropout")
+        new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
+    return new
 
 
 def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:

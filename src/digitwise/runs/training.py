@@ -13,15 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from digitwise.models.encoder import Encoder
+from digitwise.models import Model
 from digitwise.rng import generator
-from digitwise.runs.engine import Engine, seeded
+from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
 from digitwise.runs.evaluation import validate
-from digitwise.runs.experiment import Experiment, Locator, Training
+from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run
-from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.tasks import Batch
-from digitwise.tasks.symbols import Tokens
 
 LOG_EVERY = 10
 
@@ -43,8 +41,7 @@ class Source:
         size = self.experiment.training.batch
         if self.pool is None:
             return self._encode(rng, size)
-        chosen = rng.integers(0, len(self.pool.tokens), size)
-        return Batch(self.pool.tokens[chosen], self.pool.targets[chosen])
+        return self.pool.rows(rng.integers(0, len(self.pool.tokens), size))
 
     def _encode(self, rng: np.random.Generator, count: int) -> Batch:
         task = self.experiment.task
@@ -54,12 +51,12 @@ class Source:
 class Average:
     """The model that is kept and tested: the running average of the weights, or the weights themselves."""
 
-    def __init__(self, model: Encoder, keep: float):
+    def __init__(self, model: Model, keep: float):
         self.model = copy.deepcopy(model) if keep else model
         self.keep = keep
 
     @torch.no_grad()
-    def update(self, model: Encoder, step: int) -> None:
+    def update(self, model: Model, step: int) -> None:
         if self.keep:
             share = max(1 - self.keep, 1 / (step + 1))  # a plain mean until there is enough to average over
             for mean, weight in zip(self.model.parameters(), model.parameters(), strict=True):
@@ -95,7 +92,6 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
         start = 0
     run.forget_after(start)
     engine = Engine(model, optimizer, training.precision)
-    locate = Locator(experiment.task, engine.device)
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
@@ -104,10 +100,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
-    def loss_of(tokens: Tokens, targets: Tokens) -> Tensor:
-        logits = engine.model(torch.as_tensor(tokens, device=engine.device), locate(tokens))
-        wanted = torch.as_tensor(targets, device=engine.device).long()
-        return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+    def loss_on(batch: Batch) -> Tensor:
+        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+        return loss_of(engine.model(tokens, batch.coordinates), targets)
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
@@ -119,12 +114,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
     engine.model.train()
     with stop_requests() as stopping:
         for step in range(start, training.steps):
-            pieces = zip(*(np.split(array, parts) for array in source.batch(step)), strict=True)
-            losses = [
-                partial(loss_of, tokens, targets)
-                for index, (tokens, targets) in enumerate(pieces)
-                if index % engine.processes == engine.rank
-            ]
+            batch, size = source.batch(step), training.batch // parts
+            mine = range(engine.rank, parts, engine.processes)
+            losses = [partial(loss_on, batch.rows(slice(part * size, (part + 1) * size))) for part in mine]
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)
             average.update(engine.plain_model, step)

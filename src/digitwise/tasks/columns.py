@@ -1,68 +1,54 @@
-"""Arithmetic on columns, without a canvas: numbers of any length, one below the other.
+"""Arithmetic in columns, without a canvas: numbers of any length, one below the other.
 
     123 + 4095      summands   _ _ 1 2 3         56 * 4297      multiplier        5 6
                                _ 4 0 9 5                        multiplicand  _ _ 4 2 9 7
-                    answer     + + + + +                        first row     * * * * * *    for the 5
-                               _ 4 2 1 8                        answer        * * * * * *    for the 6
-                                                                              2 4 0 6 3 2    is read there
+                    cells      + + + + +                        cells, row 1  * * * * * *    for the 5
+                    answer     _ 4 2 1 8                        cells, row 0  * * * * * *    for the 6
+                                                                answer        2 4 0 6 3 2
 
-Rows are padded to the longest answer and can be padded further. Below the numbers stand rows of cells, made of the
-operator, one for each number that is taken in: as many as there can be summands (but one for two, which it takes in at
-once), or digits of a multiplier. The answer is read in the last one, so slot = place; problems that need fewer
-rows use the last ones. Cells have no operand, and the rows before the answer's have -2, -3 and so on for one.
+The multiplier is written first, then *lines* of equal width: the multiplicand, the summands, and rows of *cells*, which
+are made of the operator. Lines are as wide as the longest answer, and can be wider. Each row of cells takes in one
+summand or one digit of the multiplier, the highest first; a task of two summands has one row, which takes in both.
+Rows count backwards from the answer's, row 0, so a digit of the multiplier has the number of its row for its place.
+Problems that need fewer rows than the widest use the last ones.
 
-A difference is written with as many digits as its larger number has: whether a zero leads is known at the top only, and
+The row of a summand is the one that takes it in. A digit of the multiplier has its row but no place, since it meets
+every place of the multiplicand; the multiplicand has places but no row, since it meets every row.
+
+A difference is written with as many digits as its larger number has. Whether a zero leads is known at the top only, and
 nothing flows down from there.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from digitwise.coordinates import Coordinates
-from digitwise.data.distributions import Distribution
+from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
-from digitwise.tasks.canvas import Batch, Operands, at_least_one
-from digitwise.tasks.symbols import MINUS, PAD, PLUS, SPELLING, TIMES, Tokens, pad
+from digitwise.tasks.base import Distribution, Kind, Problems, Task, without_zero
+from digitwise.tasks.canvas import at_least_one
+from digitwise.tasks.symbols import MINUS, PAD, PLUS, TIMES, Tokens, pad
 
-LONGEST = 1_000_000
-"""Digits of an operand: no canvas, only a bound for memory."""
 SYMBOL = {"+": PLUS, "-": MINUS, "*": TIMES}
-
-
-class Kind(NamedTuple):
-    """An operator, and how many summands or digits of the multiplier it has."""
-
-    operator: str
-    size: int = 2
-
-    def __str__(self) -> str:
-        words = {"+": f"{self.size} summands", "-": "difference", "*": f"{self.size}-digit multiplier"}
-        return words[self.operator]
-
-    @property
-    def rows(self) -> int:
-        """Operands of any length."""
-        return 1 if self.operator == "*" else self.size
+REPEATED = 0.25
+"""Share of the multipliers in training that repeat one digit: 999 makes carries that others hardly ever make."""
+MORE = (1, 2, 5)
+"""How many more numbers, or digits of the multiplier, `larger` asks for."""
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class Arithmetic(Task):
     """Sums of 2 to `summands` numbers, differences (larger minus smaller), products with 1- to k-digit multipliers."""
 
     operators: str = "+"
-    """Any of + - *: one model learns all of them, each problem as likely to be of one kind as of another."""
+    """Any of + - *: one model learns all of them, and all kinds of problems are equally likely."""
     summands: int = 2
     multiplier: int = 3
     """Most digits of a multiplier."""
     pads: int = 3
     """Problems are drawn with 0 to this many places more than they need."""
-
-    symbols: ClassVar[Sequence[str]] = SPELLING
 
     def __post_init__(self) -> None:
         if not self.operators or set(self.operators) - set(SYMBOL) or len(set(self.operators)) < len(self.operators):
@@ -71,164 +57,117 @@ class Arithmetic:
         if not 2 <= self.summands <= 10 or self.pads < 0:
             raise ValueError("summands must be from 2 to 10, and pads not negative")
 
-    # Sizes
-
     @property
-    def kinds(self) -> list[Kind]:
+    def kinds(self) -> tuple[Kind, ...]:
         sizes = {"+": range(2, self.summands + 1), "-": [2], "*": range(1, self.multiplier + 1)}
-        return [Kind(operator, size) for operator in self.operators for size in sizes[operator]]
+        return tuple(Kind(operator, size) for operator in self.operators for size in sizes[operator])
 
     @property
-    def rows(self) -> int:
-        return max(kind.rows for kind in self.kinds)
+    def longest(self) -> None:
+        return None
 
     @property
-    def alone(self) -> int:
-        """Tokens of the multiplier."""
+    def extent(self) -> Extent:
+        return extent(_locate(self, self.overflow + 1))
+
+    # The format
+
+    @property
+    def multiplier_digits(self) -> int:
         return self.multiplier if "*" in self.operators else 0
 
     @property
-    def overflow(self) -> int:
-        """Places that an answer can have beyond the longest operand: ten summands make one."""
-        return max(self.alone, 1 if "+" in self.operators else 0)
-
-    @property
-    def canvas(self) -> int:
-        return LONGEST
-
-    @property
-    def num_slots(self) -> int:
-        return LONGEST + self.overflow
-
-    @property
-    def summed(self) -> int:
-        """Rows of summands."""
+    def summand_lines(self) -> int:
         return max((kind.size for kind in self.kinds if kind.operator != "*"), default=0)
 
     @property
-    def steps(self) -> int:
-        """Rows of cells: two summands need only one."""
-        return max(1 if self.summed == 2 else self.summed, self.alone)
+    def rows(self) -> int:
+        """Rows of cells."""
+        return max(1 if self.summand_lines == 2 else self.summand_lines, self.multiplier_digits)
 
     @property
-    def _lines(self) -> int:
-        """Rows of any length: the multiplicand, the summands, the cells."""
-        return bool(self.alone) + self.summed + self.steps
+    def lines(self) -> int:
+        """Lines of any length: the multiplicand, the summands, the rows of cells."""
+        return bool(self.multiplier_digits) + self.summand_lines + self.rows
 
-    @property
-    def num_tokens(self) -> int:
-        return self.alone + self._lines * self.num_slots
+    def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
+        count, places = len(problems), problems.width + self.overflow
+        multiplier = np.full((count, self.multiplier_digits), PAD, dtype=np.uint8)
+        lines = np.full((count, self.lines, places), PAD, dtype=np.uint8)
+        for kind, chosen in problems.by_kind():
+            cells = np.full((self.rows, 1), PAD, dtype=np.uint8)
+            cells[-kind.size :] = SYMBOL["+" if kind.operator == "-" else kind.operator]
+            cells[-1] = SYMBOL[kind.operator]
+            lines[chosen, self.lines - self.rows :] = cells
+            if kind.operator == "*":
+                multiplier[chosen] = pad(problems.multipliers[chosen], self.multiplier_digits)
+                lines[chosen, 0] = pad(problems.numbers[chosen, 0], places)
+                continue
+            for number in range(kind.size):  # the last summand stands right above the cells
+                line = self.lines - self.rows - kind.size + number
+                lines[chosen, line] = pad(problems.numbers[chosen, number], places)
+        tokens = np.concatenate([multiplier, lines.reshape(count, -1)], axis=1)
+        return tokens, _locate(self, places)
 
-    def coordinates(self, tokens: Tokens | None = None) -> Coordinates:
-        """Of as many tokens as a batch has; by default of the shortest problems."""
-        places = self.overflow + 1 if tokens is None else (tokens.shape[1] - self.alone) // self._lines
-        line = np.concatenate([np.arange(self._lines - self.steps) + bool(self.alone), np.arange(-self.steps, 0)])
-        operand = np.concatenate([np.zeros(self.alone, dtype=int), np.repeat(line, places)])
-        place = np.concatenate([np.arange(self.alone), np.tile(np.arange(places), self._lines)])
-        return Coordinates(np.arange(len(place)), operand, place, np.where(operand == -1, place, -1))
+    def targets(self, problems: Problems) -> Tokens:
+        targets = super().targets(problems)
+        for kind, chosen in problems.by_kind():
+            if kind.operator == "-":
+                answers = self.solve(problems[chosen])
+                written = np.arange(answers.shape[1]) < dg.lengths(problems.numbers[chosen, 0])[:, None]
+                targets[chosen] = np.where(written, answers, np.uint8(PAD))
+        return targets
 
-    # Problems: the number of the kind [count, 1], the multiplier if there is any, then the rows [count, width]
+    # Problems
 
     def draw(
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
-    ) -> Operands:
-        """Problems of all kinds, or of one; a kind that is asked for has no multiplier 0, which would be too easy.
-        Where all kinds are drawn, a quarter of the multipliers repeats one digit: 999 makes carries that others do not.
-        """
-        kinds = self.kinds
-        chosen = rng.integers(0, len(kinds), count) if kind is None else np.full(count, kinds.index(kind))
-        width = distribution.width(LONGEST) + int(rng.integers(0, self.pads + 1))
-        numbers = np.zeros((count, self.rows, width), dtype=np.uint8)
-        multipliers = np.zeros((count, self.alone), dtype=np.uint8)
-        for number in np.unique(chosen):
-            mine, (operator, size) = np.flatnonzero(chosen == number), kinds[number]
-            drawn = distribution.draw(rng, len(mine), kinds[number].rows, LONGEST)
-            if operator == "-":
+    ) -> Problems:
+        """Return problems of all kinds, or of one. Where one kind is asked for, which is how tests draw, no multiplier
+        is 0, which would be too easy."""
+        chosen = rng.integers(0, len(self.kinds), count) if kind is None else np.full(count, self.kinds.index(kind))
+        width = distribution.width(None) + int(rng.integers(0, self.pads + 1))
+        problems = Problems.empty(self.kinds, chosen, width)
+        for which, rows in problems.by_kind():
+            drawn = distribution.draw(rng, len(chosen[rows]), which.drawn, None)
+            if which.operator == "-":
                 wrong = dg.compare(drawn[:, 0], drawn[:, 1]) < 0
                 drawn[wrong] = drawn[wrong, ::-1]
-            numbers[mine, : drawn.shape[1], : drawn.shape[2]] = drawn
-            if operator == "*":
-                multiplier = dg.sample(rng, self.alone, np.full(len(mine), size))
-                repeated = (rng.random(len(mine)) < 0.25) & (kind is None)
-                multiplier[repeated, :size] = multiplier[repeated, size - 1 : size]
-                zero = ~multiplier.any(-1) & (kind is not None)
-                multiplier[zero, 0] = rng.integers(1, 10, zero.sum(), dtype=np.uint8)
-                multipliers[mine] = multiplier
-        return self._operands(chosen, multipliers, numbers)
+            problems.numbers[rows, : drawn.shape[1], : drawn.shape[2]] = drawn
+            if which.operator == "*":
+                problems.multipliers[rows] = self._multipliers(rng, len(drawn), which.size, training=kind is None)
+        return problems
 
-    def pose(self, kind: Kind, numbers: list[Digits]) -> Operands:
-        """Problems of one kind from their numbers, for products the multiplier first."""
-        count = len(numbers[0])
-        multipliers = np.zeros((count, self.alone), dtype=np.uint8)
-        if kind.operator == "*":
-            multipliers[:, : numbers[0].shape[1]] = numbers[0]
-            numbers = numbers[1:]
-        rows = np.zeros((count, self.rows, max(number.shape[1] for number in numbers)), dtype=np.uint8)
-        for row, number in enumerate(numbers):
-            rows[:, row, : number.shape[1]] = number
-        return self._operands(np.full(count, self.kinds.index(kind)), multipliers, rows)
+    def _multipliers(self, rng: np.random.Generator, count: int, size: int, training: bool) -> Digits:
+        drawn = dg.sample(rng, self.multiplier_digits, np.full(count, size))
+        repeated = (rng.random(count) < REPEATED) & training
+        drawn[repeated, :size] = drawn[repeated, size - 1 : size]
+        return drawn if training else without_zero(rng, drawn)
 
-    def _operands(self, chosen: NDArray[np.int64], multipliers: Digits, rows: Digits) -> Operands:
-        numbers = [rows[:, row] for row in range(self.rows)]
-        return (chosen.astype(np.uint8)[:, None], *([multipliers] if self.alone else []), *numbers)
+    def larger(self) -> dict[Kind, Task]:
+        tasks: dict[Kind, Task] = {}
+        for extra in MORE if self.rows > 1 else ():
+            if self.multiplier_digits:
+                size = self.multiplier + extra
+                tasks[Kind("*", size)] = replace(self, multiplier=size)
+            if self.summands > 2 and "+" in self.operators:
+                size = self.summands + extra
+                tasks[Kind("+", size)] = replace(self, summands=size)
+        return tasks
 
-    def _parts(self, operands: Operands) -> tuple[NDArray[np.uint8], Digits, Digits]:
-        kind, *numbers = operands
-        multipliers = numbers.pop(0) if self.alone else np.zeros((len(kind), 0), dtype=np.uint8)
-        return kind[:, 0], multipliers, np.stack(numbers, axis=1)
 
-    def solve(self, operands: Operands) -> Digits:
-        chosen, multipliers, rows = self._parts(operands)
-        out = np.zeros((len(chosen), rows.shape[2] + self.overflow), dtype=np.uint8)
-        for number in np.unique(chosen):
-            mine, operator = chosen == number, self.kinds[number].operator
-            if operator == "+":
-                answer = dg.add_many(rows[mine])
-            elif operator == "-":
-                answer = dg.subtract(rows[mine, 0], rows[mine, 1])
-            else:
-                answer = dg.multiply(multipliers[mine], rows[mine, 0])
-            width = min(answer.shape[1], out.shape[1])
-            out[mine, :width] = answer[:, :width]
-        return out
-
-    def encode(self, operands: Operands) -> Batch:
-        chosen, _, rows = self._parts(operands)
-        answer = self.solve(operands)
-        targets = pad(answer, answer.shape[1])
-        minus = np.array([kind.operator == "-" for kind in self.kinds])[chosen]
-        written = np.arange(answer.shape[1]) < dg.lengths(rows[minus, 0])[:, None]
-        targets[minus] = np.where(written, answer[minus], np.uint8(PAD))
-        return Batch(self.write(operands), targets)
-
-    def write(self, operands: Operands) -> Tokens:
-        """The tokens of problems, which say nothing about their answers."""
-        chosen, multipliers, rows = self._parts(operands)
-        count, _, width = rows.shape
-        places, first = width + self.overflow, bool(self.alone)
-        lines = np.full((count, self._lines, places), PAD, dtype=np.uint8)
-        alone = np.full((count, self.alone), PAD, dtype=np.uint8)
-        for number in np.unique(chosen):
-            mine, (operator, size) = np.flatnonzero(chosen == number), self.kinds[number]
-            cells = lines[mine, -self.steps :]
-            cells[:, -size:] = SYMBOL["+" if operator == "-" else operator]
-            cells[:, -1] = SYMBOL[operator]
-            lines[mine, -self.steps :] = cells
-            if operator == "*":
-                alone[mine] = pad(multipliers[mine], self.alone)
-                lines[mine, 0] = pad(rows[mine, 0], places)
-            for row in range(size) if operator != "*" else ():
-                lines[mine, first + self.summed - size + row] = pad(rows[mine, row], places)
-        return np.concatenate([alone, lines.reshape(count, -1)], axis=1)
-
-    def render(self, operands: Operands) -> list[str]:
-        chosen, multipliers, rows = self._parts(operands)
-        numbers = [dg.render(rows[:, row]) for row in range(self.rows)]
-        texts = []
-        for index, number in enumerate(chosen):
-            kind = self.kinds[number]
-            written = [str(column[index]) for column in numbers[: kind.rows]]
-            if kind.operator == "*":
-                written = [str(dg.render(multipliers[index : index + 1])[0]), *written]
-            texts.append(f" {SPELLING[SYMBOL[kind.operator]]} ".join(written))
-        return texts
+@cache
+def _locate(task: Arithmetic, places: int) -> Coordinates:
+    """Return the coordinates of problems whose lines have so many places."""
+    digits, first_summand = task.multiplier_digits, bool(task.multiplier_digits)
+    summands, cells = np.arange(task.summand_lines), np.arange(task.rows)
+    multiplicand = [1] if digits else []
+    # For each line its operand (none for cells) and its row (none for the multiplicand).
+    operand_of = np.concatenate([multiplicand, summands + 2 * first_summand, np.full(task.rows, -1)]).astype(int)
+    taken_in = np.minimum(summands[::-1], task.rows - 1)
+    row_of = np.concatenate([np.full(len(multiplicand), -1), taken_in, cells[::-1]]).astype(int)
+    operand = np.concatenate([np.zeros(digits, dtype=int), np.repeat(operand_of, places)])
+    place = np.concatenate([np.full(digits, -1), np.tile(np.arange(places), task.lines)])
+    row = np.concatenate([np.arange(digits), np.repeat(row_of, places)])
+    slot = np.where((operand < 0) & (row == 0), place, -1)
+    return Coordinates(np.arange(len(place)), operand, place, slot, row)

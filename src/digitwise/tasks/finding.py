@@ -1,8 +1,8 @@
 """Numbers in a text: which tokens belong to a number, and how significant each digit is.
 
-Everything that is no number has operand and place -1, so a text without numbers is a text to which encodings by place
-add nothing, and a text with one number is one in which only that number's digits see each other. Nothing is guessed:
-what does not fit is refused with a ValueError that names the row.
+Every token outside a number has operand and place -1. So encodings by place add nothing to a text without numbers, and
+in a text with one number only its own digits see each other. Nothing is guessed: what does not fit is refused with a
+ValueError that names the row.
 """
 
 import re
@@ -24,7 +24,7 @@ def find_numbers(
     A number is a row of digits, with the pads that stand before it: `__123` is one number of five places. Numbers are
     counted from the left. Tokenizers can have several ids for a digit (WordPiece has 2 and ##2): `digits` needs all of
     them. `filler` is the id that fills up short rows, on either side: its tokens have position -1, and
-    positions count from the first token that is none. Numbers of more than `longest` digits are refused.
+    positions count from the first other token. Numbers of more than `longest` digits are refused.
     """
     try:
         tokens = np.asarray(tokens)
@@ -80,7 +80,7 @@ def _pad_row(row: int, text: str, widths: Sequence[int], canvas: int | None, pad
     found = NUMBER.findall(text)
     for number in found:
         if not number.isdigit():
-            raise ValueError(f"row {row}: '{number}' is no whole number in plain digits")
+            raise ValueError(f"row {row}: '{number}' is not a whole number in plain digits")
     if len(found) != len(widths):
         counted = f"{len(found)} number{'s' * (len(found) != 1)}"
         raise ValueError(f"row {row} has {counted}, and the question needs {len(widths)}: '{text}'")

@@ -14,7 +14,7 @@ NUM_ANSWER_SYMBOLS = 11  # ten digits and the pad: all that may stand in an answ
 
 
 def pad(digits: Digits, width: int) -> Tokens:
-    """Digits to symbols on `width` places, least significant first: leading zeros become pads."""
+    """Return digits as symbols on `width` places, least significant first: leading zeros become pads."""
     out = np.full((len(digits), width), PAD, dtype=np.uint8)
     places = min(width, digits.shape[-1])
     written = np.arange(places) < lengths(digits)[:, None]
@@ -23,7 +23,7 @@ def pad(digits: Digits, width: int) -> Tokens:
 
 
 def read_answers(symbols: Tokens) -> list[str]:
-    """Answer symbols `[count, slots]`, least significant first, to text; what is no number stays visible as it is."""
+    """Return answer symbols `[count, slots]` as text. What is not a number stays visible as it is."""
     spelled = np.array(SPELLING)[symbols[:, ::-1]]
     texts = ["".join(row).lstrip("_") for row in spelled]  # for people's eyes only, never in the data path
     return [text or "_" for text in texts]

@@ -3,22 +3,23 @@
     what is _ _ 1 2 3 plus _ _ 4 0 9 5 ?        canvas 5; the answer is read at the second number
                            _ _ 4 2 1 8
 
-The second number's field is wider than the canvas by as many places as the answer can have more, so that every digit of
-the answer has its slot and slot = place. Rows differ in length; what fills them up to the longest one is FILLER, which
-nobody can see. The text is drawn anew for every batch by a generator that is seeded with the batch's own digits, so
-`encode` is a pure function of the problems.
+The field of the second number is wider than the canvas by as many places as the answer can overflow, so every digit of
+the answer has its slot, and slot = place. Rows differ in length; FILLER fills them up to the longest
+one, and no token attends to it. The text is drawn anew for every batch by a generator that is seeded with the batch's
+own digits, so `encode` is a pure function of the problems.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from zlib import crc32
 
 import numpy as np
 
-from digitwise.coordinates import Coordinates
+from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.rng import generator
-from digitwise.tasks.canvas import Addition, Batch, Multiplication, Operands
+from digitwise.tasks.base import Problems, Task
+from digitwise.tasks.canvas import Addition, Multiplication
 from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
 from digitwise.tasks.symbols import NUM_SYMBOLS, PAD, PLUS, SPELLING, TIMES, Tokens, pad
 
@@ -61,7 +62,7 @@ def parts_of(templates: tuple[str, ...]) -> Tokens:
 
 
 @dataclass(frozen=True)
-class InText:
+class InText(Task):
     """What text adds to a task of two numbers."""
 
     most: int = 20
@@ -82,31 +83,45 @@ class InText:
     @property
     def widths(self: Any) -> tuple[int, int]:
         """Places of the two fields: the first as on a canvas, the second as wide as the answer."""
-        return super().num_tokens - 1 - self.canvas, self.num_slots  # type: ignore[misc]
+        digits = sum(kind.size for kind in self.kinds if kind.operator == "*")
+        return digits or self.canvas, self.canvas + self.overflow
 
     @property
-    def num_tokens(self) -> int:
-        """Of the longest problem."""
-        return len(self.coordinates().position)
+    def extent(self: Any) -> Extent:
+        length = parts_of(self.templates).shape[-1] if self.sentences else self.most
+        text = np.full((1, 3, length), FILLER + 1, dtype=np.uint8)
+        zeros = [pad(np.zeros((1, 1), dtype=np.uint8), width) for width in self.widths]
+        return extent(self.coordinates(self._in_line(text, *zeros)))
 
-    def coordinates(self: Any, tokens: Tokens | None = None) -> Coordinates:
-        if tokens is None:
-            length = parts_of(self.templates).shape[-1] if self.sentences else self.most
-            text = np.full((1, 3, length), FILLER + 1, dtype=np.uint8)
-            zeros = [pad(np.zeros((1, 1), dtype=np.uint8), width) for width in self.widths]
-            return self.coordinates(self._write(text, *zeros)).map(lambda array: array[0])
+    @property
+    def label(self) -> str:
+        return super().label + ("-sentences" if self.sentences else f"-words{self.least}-{self.most}")
+
+    def coordinates(self: Any, tokens: Tokens) -> Coordinates:
+        """Return where the numbers stand in each row of tokens; the answer is read at the second number."""
         return answered_at_last(find_numbers(tokens, range(10), PAD, FILLER, longest=self.canvas), self.widths)
 
-    def encode(self: Any, operands: Operands) -> Batch:
-        text = self._text(len(operands[0]), generator("text", *(crc32(operand.tobytes()) for operand in operands)))
-        fields = [pad(operand, width) for operand, width in zip(operands, self.widths, strict=True)]
-        return Batch(self._write(text, *fields), pad(self.solve(operands), self.num_slots))
+    def write(self: Any, problems: Problems) -> tuple[Tokens, Coordinates]:
+        numbers = [problems.numbers[:, number] for number in range(problems.numbers.shape[1])]
+        if problems.multipliers.shape[1]:
+            numbers = [problems.multipliers, *numbers]
+        text = self._text(len(problems), generator("text", *(crc32(number.tobytes()) for number in numbers)))
+        fields = [pad(number, width) for number, width in zip(numbers, self.widths, strict=True)]
+        tokens = self._in_line(text, *fields)
+        return tokens, self.coordinates(tokens)
 
-    def render(self, operands: Operands) -> list[str]:
-        return [read(row) for row in self.encode(operands).tokens]
+    def render(self, problems: Problems) -> list[str]:
+        return [read(row) for row in self.write(problems)[0]]
+
+    def plain(self) -> Task:
+        return replace(self, least=0, most=0, sentences=False)
+
+    def in_texts(self) -> dict[str, Task]:
+        words = {f"words {number}": replace(self, least=number, most=number, sentences=False) for number in (0, 20, 40)}
+        return {**words, "sentences": replace(self, sentences=True)}
 
     def tokenize(self: Any, texts: list[str]) -> Tokens:
-        """Anybody's texts of known words with two numbers; a ValueError names the row where one is not that."""
+        """Return the tokens of texts of known words with two numbers each; a ValueError names the first other row."""
         rows = [
             [symbol for word in text.split() for symbol in _spell(row, word)]
             for row, text in enumerate(pad_numbers([text.lower() for text in texts], self.widths, self.canvas))
@@ -125,7 +140,7 @@ class InText:
         lengths = rng.integers(self.least, self.most + 1, (count, 3, 1))
         return np.where(np.arange(self.most) < lengths, words, np.uint8(FILLER))
 
-    def _write(self, text: Tokens, first: Tokens, second: Tokens) -> Tokens:
+    def _in_line(self, text: Tokens, first: Tokens, second: Tokens) -> Tokens:
         """Rows closed up, the fillers at their ends, as long as the longest. Sentences have words for the operator."""
         operator = np.full((len(text), 1), FILLER if self.sentences else self.operator, dtype=np.uint8)
         wide = np.concatenate(

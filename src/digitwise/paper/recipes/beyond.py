@@ -4,29 +4,29 @@ from dataclasses import replace
 
 from digitwise.data import Practice
 from digitwise.encodings import ByColumn
-from digitwise.models.encoder import Architecture
+from digitwise.models import Columns
 from digitwise.paper.recipes.base import Arms, Recipe, Test
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Arithmetic
 
-ADDER = Architecture(layers=1, repeated=1, width=96, heads=4)
-MULTIPLIER = Architecture(layers=2, repeated=1, width=128, heads=8)
+ADDER = Columns(layers=1, width=96, heads=4)
+MULTIPLIER = Columns(layers=2, width=128, heads=8)
 TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
 #: Problems for each length. Long ones cost more, and have more columns to fail in.
 SHORT, LONG, LONGEST = 1000, 300, 50
 
 
 def experiment(
-    name: str, operators: str, architecture: Architecture, training: Training, summands: int = 2, multiplier: int = 3
+    name: str, operators: str, architecture: Columns, training: Training, summands: int = 2, multiplier: int = 3
 ) -> Arms:
-    """A model of the kinds of problems it is to know; its encoding follows from them."""
+    """A model without a canvas for these kinds of problems."""
     task = Arithmetic(operators, summands, multiplier)
     return {
         name.removeprefix("beyond-"): Experiment(
             name=name,
             task=task,
             data=Practice(5, borrows="-" in operators),
-            encoding=ByColumn(products="*" in operators),
+            encoding=ByColumn(),
             architecture=architecture,
             training=training,
             testing=Testing((5, 10, 20, 50), problems=SHORT, validation_lengths=(5,)),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from digitwise.data import Practice, UniformLengths, UniformValues
 from digitwise.encodings import ByColumn
-from digitwise.models.encoder import Architecture
+from digitwise.models import Columns
 from digitwise.paper.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, encoding, in_profile
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Addition, Arithmetic
@@ -36,14 +36,14 @@ def quickstart(profile: str) -> Arms:
 
 
 def columns(experiment: Experiment) -> Experiment:
-    """The same sums for a model without a canvas, which can be asked much longer ones too."""
+    """The same sums for a model without a canvas, which is tested on much longer ones too."""
     longest = experiment.trained_length
     return replace(
         experiment,
         task=Arithmetic("+"),
         data=Practice(longest),
         encoding=ByColumn(),
-        architecture=Architecture(layers=1, repeated=1, width=96, heads=4),
+        architecture=Columns(layers=1, width=96, heads=4),
         training=Training(steps=1500, batch=128, rate=2e-3, average=0.99),
         testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
     )

@@ -27,7 +27,7 @@ def in_text(name: str, task: Task, groups: tuple[tuple[int, Encoding], ...], ste
         encoding=Sum((Absolute(ROOM, text_only=True), HeadGroups(groups))),
         architecture=SMALL,
         training=replace(SMALL_TRAINING, steps=steps),
-        testing=Testing(tuple(range(1, task.canvas + 1)), problems=1000, validation_lengths=(8, 10)),
+        testing=Testing(tuple(range(1, (task.longest or 0) + 1)), problems=1000, validation_lengths=(8, 10)),
     )
     return in_profile(experiment, profile)
 
