@@ -24,9 +24,8 @@ from digitwise.models.attention import PairwiseAttention
 from digitwise.models.encoder import slot_positions
 from digitwise.rng import generator
 from digitwise.tasks import TextAddition
-from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
 from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, SPELLING, pad
-from digitwise.tasks.text import WORDS
+from digitwise.tasks.text import WORDS, answered_at_last, find_numbers, pad_numbers
 
 TASK = TextAddition(canvas=9, sentences=True)
 TRAINED, TESTED = 4, (1, 2, 3, 4, 5, 6, 7, 8)

@@ -16,7 +16,7 @@ _HOMES = {
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
     " ByPlace UniformByPlace HeadGroups ByColumn",
     "digitwise.coordinates": "Coordinates Extent",
-    "digitwise.tasks.finding": "find_numbers answered_at_last pad_numbers",
+    "digitwise.tasks.text": "find_numbers answered_at_last pad_numbers",
     "digitwise.models": "Architecture Encoder Columns Blueprint Model Answers ARCHITECTURES",
     "digitwise.runs.experiment": "Experiment Training Testing",
     "digitwise.runs.folder": "Run find_runs",
@@ -33,12 +33,15 @@ _HOMES = {
     "digitwise.numbers.sums": "law",
     "digitwise.numbers.products": "levels_law",
 }
+_MODULES = {"conformance": "digitwise.models.conformance", "nn": "digitwise.models.attention"}
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOME_OF)
+__all__ = sorted([*_HOME_OF, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module 'digitwise' has no attribute '{name}'")
     return getattr(import_module(_HOME_OF[name]), name)

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small import SMALL
 
+from digitwise.answers import Problem
 from digitwise.answers import solver as solver_module
 from digitwise.answers.hub import bundle, from_pretrained, push_to_hub
-from digitwise.answers.problems import Problem
 from digitwise.answers.solver import Solver, bundled, load
 from digitwise.cli import main
 from digitwise.data import ShortMultipliers, UniformLengths
@@ -66,7 +66,8 @@ def test_the_shorter_factor_is_the_multiplier():
     ("text", "message"),
     [
         ("", "is not a problem"), ("12", "is not a problem"), ("1 + x", "is not a problem"),
-        ("1 + 2 * 3", "is not a problem"), ("3 - 2 - 1", "is not a problem"), ("2 * 3 * 4", "is not a problem"), ("١ + ٢", "is not a problem"),
+        ("1 + 2 * 3", "is not a problem"), ("3 - 2 - 1", "is not a problem"),
+        ("2 * 3 * 4", "is not a problem"), ("١ + ٢", "is not a problem"),
         ("-5 + 3", "negative"), ("3 + -5", "negative"), ("1 - 900", "larger number first"),
         ("99 - 100", "larger number first"),
     ],

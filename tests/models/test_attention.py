@@ -11,7 +11,7 @@ from digitwise.models.attention import PairwiseAttention
 from digitwise.models.encoder import Architecture, Encoder
 from digitwise.rng import generator
 from digitwise.tasks import TextAddition
-from digitwise.tasks.finding import find_numbers
+from digitwise.tasks.text import find_numbers
 
 GROUPS = HeadGroups(((2, ByPlace()), (2, Nothing())))
 REACH = Extent(40, (5, 6))

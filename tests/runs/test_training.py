@@ -13,15 +13,15 @@ import pytest
 import torch
 from small import SMALL, with_training
 
-from digitwise.data import UniformValues
-from digitwise.encodings import Absolute
-from digitwise.models.encoder import Architecture
+from digitwise.data import Practice, UniformValues
+from digitwise.encodings import Absolute, ByColumn, HeadGroups, Sum
+from digitwise.models import Architecture, Columns
 from digitwise.runs import training as training_module
 from digitwise.runs.engine import OPTIMIZERS, Muon
 from digitwise.runs.experiment import Training
 from digitwise.runs.folder import Run
 from digitwise.runs.training import Source, Stopped, rate_at, train
-from digitwise.tasks import Multiplication
+from digitwise.tasks import Arithmetic, Multiplication, TextAddition
 
 GOLDEN = Path(__file__).parent / "golden_losses.json"
 
@@ -54,6 +54,20 @@ CASES = {
         architecture=Architecture(layers=1, repeated=1, rounds=3, width=16, heads=2, feedforward=32),
     ),
     "relative addition, Muon": with_training(optimizer="muon"),
+    "sums and products in columns": replace(
+        SMALL,
+        task=Arithmetic("+-*", summands=3, multiplier=2),
+        data=Practice(3, borrows=True),
+        encoding=ByColumn(),
+        architecture=Columns(width=16, heads=2, feedforward=32, dropout=0.1),
+    ),
+    "sums in a text": replace(SMALL, task=TextAddition(6, most=4), encoding=Sum((Absolute(4), HeadGroups()))),
+}
+#: One of each: a model on a canvas, one without, and one of texts.
+EACH = {
+    "canvas": SMALL,
+    "columns": CASES["sums and products in columns"],
+    "text": CASES["sums in a text"],
 }
 
 
@@ -65,20 +79,35 @@ def test_golden_losses_of_twenty_steps(name, tmp_path):
     assert measured == pytest.approx(json.loads(GOLDEN.read_text())[name], rel=1e-4)
 
 
-def test_a_batch_equals_its_accumulated_parts(tmp_path):
-    whole = losses_of(Run.create(tmp_path / "whole", with_training(dropout=0.0, batch=64)))
-    parts = losses_of(Run.create(tmp_path / "parts", with_training(dropout=0.0, batch=64, accumulate=2)))
+@pytest.mark.parametrize("name", EACH)
+def test_a_batch_equals_its_accumulated_parts(name, tmp_path):
+    experiment = EACH[name]
+    if name == "text":  # each part of a batch would draw its own offsets
+        experiment = replace(experiment, encoding=Sum((Absolute(), HeadGroups())))
+    settings = {"experiment": experiment, "dropout": 0.0, "batch": 64}
+    whole = losses_of(Run.create(tmp_path / "whole", with_training(**settings)))
+    parts = losses_of(Run.create(tmp_path / "parts", with_training(**settings, accumulate=2)))
     # Differences of rounding only: tiny, and no trend to either side.
     differences = torch.tensor(whole) - torch.tensor(parts)
     assert differences.abs().max() < 1e-4
     assert whole == pytest.approx(parts, rel=1e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, {"average": 0.9}, {"optimizer": "muon"}], ids=str)
-def test_resuming_gives_the_same_bits_dropout_included(changes, tmp_path):
-    straight = Run.create(tmp_path / "straight", with_training(**changes))
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("canvas", {}),
+        ("canvas", {"average": 0.9}),
+        ("canvas", {"optimizer": "muon"}),
+        ("columns", {"average": 0.9}),
+        ("text", {"average": 0.9}),
+    ],
+    ids=str,
+)
+def test_resuming_gives_the_same_bits_dropout_included(name, changes, tmp_path):
+    straight = Run.create(tmp_path / "straight", with_training(EACH[name], **changes))
     train(straight)
-    broken = Run.create(tmp_path / "broken", with_training(**changes))
+    broken = Run.create(tmp_path / "broken", with_training(EACH[name], **changes))
 
     def interrupt(step: int, loss: float) -> None:
         if step == 7:

@@ -33,9 +33,8 @@ from digitwise.runs.evaluation import answer, evaluate
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
 from digitwise.tasks import Addition, Batch, TextAddition, TextMultiplication
-from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
 from digitwise.tasks.symbols import PAD, read_answers
-from digitwise.tasks.text import FILLER, SYMBOLS, WORDS, read
+from digitwise.tasks.text import FILLER, SYMBOLS, WORDS, answered_at_last, find_numbers, pad_numbers, read
 
 TASKS = [
     TextAddition(6),

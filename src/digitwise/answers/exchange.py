@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from digitwise.answers.problems import Problem
+from digitwise.answers import Problem
+from digitwise.config import lookup
 from digitwise.counts import Count
 from digitwise.data import SUITES, Suite
 from digitwise.data.suites import Stratum, check_problems
-from digitwise.names import lookup
 from digitwise.numbers import complexity
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from digitwise.answers.problems import Problem
+from digitwise.answers import Problem
 from digitwise.numbers import complexity as cx
 from digitwise.numbers import digits as dg
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from digitwise.answers.problems import Problem
-from digitwise.config import describe
+from digitwise.answers import Problem
+from digitwise.config import describe, did_you_mean
 from digitwise.models import Model
-from digitwise.names import did_you_mean
 from digitwise.numbers import digits as dg
 from digitwise.runs.engine import best_device
 from digitwise.runs.evaluation import answer, load_model

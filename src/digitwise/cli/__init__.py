@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from digitwise import __version__
 from digitwise.cli import models, science, solve
-from digitwise.names import load
+from digitwise.config import load
 
 
 class Parser(argparse.ArgumentParser):

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
 
 def train(options: argparse.Namespace) -> int | None:
-    from digitwise.config import describe, override
-    from digitwise.names import did_you_mean
+    from digitwise.config import describe, did_you_mean, override
     from digitwise.paper.recipes import arms
     from digitwise.runs.experiment import CHOICES
     from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
@@ -79,9 +78,9 @@ def flat(value: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def evaluate(options: argparse.Namespace) -> None:
+    from digitwise.config import lookup
     from digitwise.counts import Count
     from digitwise.data import SUITES
-    from digitwise.names import lookup
     from digitwise.runs.evaluation import evaluate as run_evaluation
     from digitwise.runs.folder import Run
 
@@ -161,8 +160,8 @@ def ls(options: argparse.Namespace) -> None:
 
 
 def figure(options: argparse.Namespace) -> None:
+    from digitwise.config import lookup
     from digitwise.data import SUITES
-    from digitwise.names import lookup
     from digitwise.runs import figures
     from digitwise.runs.folder import Run
 

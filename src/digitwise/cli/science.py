@@ -85,7 +85,7 @@ def data(options: argparse.Namespace) -> None:
     from dataclasses import fields
 
     from digitwise.answers import exchange
-    from digitwise.names import lookup
+    from digitwise.config import lookup
     from digitwise.tasks import TASKS
 
     lengths = parse_numbers(options.lengths, "--lengths")

@@ -87,7 +87,7 @@ def _answer(
     options: argparse.Namespace, model: "Solver | None", lines: list[tuple[int, str]]
 ) -> tuple[list["Solution"], str]:
     """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
-    from digitwise.answers.problems import Problem
+    from digitwise.answers import Problem
     from digitwise.answers.solver import choose
     from digitwise.answers.solver import solve as run_solver
 

@@ -4,7 +4,7 @@ The seams are `tasks.base.Distribution` and `suites.Suite`. A distribution, or a
 list of its family.
 """
 
-from digitwise.data import chains, edges, lengths
+from digitwise.data import chains, edges, suites
 from digitwise.data.carries import (
     CONDITIONAL,
     Cascade,
@@ -28,7 +28,7 @@ from digitwise.data.suites import Suite
 from digitwise.tasks.base import Distribution
 
 DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
-SUITES: dict[str, Suite] = {suite.name: suite for suite in [*lengths.SUITES, *chains.SUITES, *edges.SUITES]}
+SUITES: dict[str, Suite] = {suite.name: suite for suite in [*suites.SUITES, *chains.SUITES, *edges.SUITES]}
 
 __all__ = [
     "DISTRIBUTIONS",

@@ -3,7 +3,7 @@
 Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D), S answer slots, V symbols.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ class Model(nn.Module):
         raise NotImplementedError
 
     def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
-        confidence_BS, symbols_BS = self(tokens_BN, coordinates).softmax(-1).max(-1)
+        confidence_BS, symbols_BS = self(tokens_BN, coordinates).float().softmax(-1).max(-1)
         return Answers(symbols_BS, confidence_BS, torch.ones_like(symbols_BS[:, 0]))
 
     def floats(self, num_tokens: int) -> int:
@@ -54,6 +54,10 @@ class Blueprint:
     def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> Model:
         """Return a model with weights from torch's current random state; `symbols` go in, `answers` come out."""
         raise NotImplementedError
+
+    def smallest(self) -> "Blueprint":
+        """Return the same kind of model at a size that trains in seconds, to see that everything runs."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,9 @@ class Architecture(Blueprint):
     @property
     def inner(self) -> int:
         return self.feedforward or 4 * self.width
+
+    def smallest(self) -> Blueprint:
+        return replace(self, layers=1, width=16, heads=4, feedforward=32)
 
     def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> "Encoder":
         return Encoder(self, encoding, extent, symbols, answers)

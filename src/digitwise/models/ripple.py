@@ -14,7 +14,7 @@ batch (A = B C), M combinations of a cell's own symbol and its digits, K neighbo
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -38,16 +38,18 @@ class Columns(Blueprint):
     """Distinct layers, each applied once."""
     width: int = 96
     heads: int = 4
-    feedforward: int = 0
-    """Inner width of the feed-forward part; 0 stands for four times the width."""
+    feedforward: int = 0  # 0 stands for four times the width
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        self.parts  # noqa: B018 - refuses sizes that do not fit each other
+        self.encoder()  # refuses sizes that do not fit each other
 
-    @property
-    def parts(self) -> Architecture:
+    def encoder(self) -> Architecture:
+        """Return the encoder that the layers are taken from."""
         return Architecture(self.layers, 1, 1, self.width, self.heads, self.feedforward, "pre", self.dropout)
+
+    def smallest(self) -> Blueprint:
+        return replace(self, layers=1, width=16, heads=4, feedforward=32)
 
     def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> "Ripple":
         return Ripple(self, encoding, extent, symbols, answers)
@@ -72,8 +74,7 @@ class Part(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """All cells. What a cell starts from depends on its own symbol and its digits alone, and of these there are few
-    combinations: it is worked out once for each."""
+    """All cells. What a cell starts from depends on the combination of its own symbol and its digits alone."""
 
     combined: tuple[Tensor, ...]  # start, query, scores and values of each combination, [M, ...]
     combination_A: Tensor
@@ -86,7 +87,7 @@ class Cells(NamedTuple):
         return Part(start, query, scores, values, self.others_AK[chosen], self.bias_AK[chosen])
 
     def waves(self, rows: int, places: int) -> Iterator[Part]:
-        """Cells of equal row + place, which do not depend on each other: one of each row. Beyond the ends of a row its
+        """Cells of equal row + place, one of each row, which do not depend on each other. Beyond the ends of a row its
         first or last cell stands in; no cell looks at that one."""
         device = self.bias_AK.device
         row_R, wave_L = torch.arange(rows, device=device), torch.arange(rows + places - 1, device=device)
@@ -104,10 +105,9 @@ class Ripple(Encoder):
 
     def __init__(self, columns: Columns, encoding: Encoding, extent: Extent, symbols: int, answers: int):
         if not encoding.columns:
-            raise ValueError(
-                f"models without a canvas need --encoding by-column, not {type(encoding).__name__.lower()}"
-            )
-        super().__init__(columns.parts, encoding, extent, symbols, answers)
+            given = type(encoding).__name__.lower()
+            raise ValueError(f"models without a canvas need --encoding by-column, not {given}")
+        super().__init__(columns.encoder(), encoding, extent, symbols, answers)
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
         """Return the logits `[B, S, V]` with all cells at rest, or as they are after so many rounds."""
@@ -126,8 +126,7 @@ class Ripple(Encoder):
             if wave and classes:
                 found = [(remembered[max(wave - ago[number][0], 0)], ago[number][1]) for number in classes]
                 keys_AKW, values_AKW = (
-                    torch.stack([part[which].roll(up, 1).flatten(0, 1) for part, up in found], dim=1)
-                    for which in (0, 1)
+                    torch.stack([part[i].roll(up, 1).flatten(0, 1) for part, up in found], dim=1) for i in (0, 1)
                 )
                 others = [self._scored(-1, now.query_AHD, keys_AKW, values_AKW, classes, now.bias_AK)]
             state_BRW = self._state(now, others).unflatten(0, (problems, rows))
@@ -140,15 +139,15 @@ class Ripple(Encoder):
         neighbours: Neighbours = self.prepare(coordinates).vectors
         state_AW, rounds_B = self._rounds(self._cells(tokens_BN, neighbours), neighbours)
         answers_BSW = state_AW.unflatten(0, (-1, *neighbours.cells_RP.shape))[:, -1]
-        confidence_BS, symbols_BS = self.readout(answers_BSW).softmax(-1).max(-1)
+        confidence_BS, symbols_BS = self.readout(answers_BSW).float().softmax(-1).max(-1)
         return Answers(symbols_BS, confidence_BS, rounds_B)
 
     def floats(self, num_tokens: int) -> int:
         return self.linear_floats(num_tokens)
 
     def _rounds(self, cells: Cells, neighbours: Neighbours, most: int | None = None) -> tuple[Tensor, Tensor]:
-        """Return the states, and the last round in which each problem moved. Cells that depend only on others at rest
-        are left alone, and after as many rounds as there are rows and places all of them are at rest."""
+        """Return the states, and the last round in which each problem moved. After as many rounds as there are rows and
+        places all cells are at rest."""
         rows, places = neighbours.cells_RP.shape
         classes = neighbours.other_cells
         state_AW = self._state(cells.part(), [])
@@ -178,8 +177,7 @@ class Ripple(Encoder):
         tokens_CK, bias_CK = neighbours.tokens_NK[cells_C], neighbours.bias_NK[cells_C]
         # The cell itself and its digits; a symbol beyond the vocabulary stands for a neighbour that is not there.
         static = [ITSELF, *neighbours.digits]
-        columns = [classes.index(number) for number in static]
-        absent = self.embedding.num_embeddings
+        absent, columns = self.embedding.num_embeddings, [classes.index(number) for number in static]
         seen_AK = torch.where(bias_CK < 0, absent, tokens_BN.long()[:, tokens_CK])[..., columns].flatten(0, 1)
         # Equal rows are one combination: each row is read as a number in base V + 1.
         base_K = (absent + 1) ** torch.arange(len(static), device=seen_AK.device)
@@ -193,8 +191,7 @@ class Ripple(Encoder):
         return Cells(self._start(symbols_MK, static), combination_A, others_AK, bias_CK[:, others].repeat(problems, 1))
 
     def _start(self, symbols_MK: Tensor, classes: list[int]) -> tuple[Tensor, ...]:
-        """The distinct layers, and the part of the repeated layer that needs no other cell: start, query, scores and
-        values of each combination of a cell's own symbol (the first) and its digits."""
+        """The distinct layers, and what the repeated one needs of no other cell: start, query, scores and values."""
         bias_MK = torch.where(symbols_MK == self.embedding.num_embeddings, NOT_SEEN, 0.0)
         symbols_VW = self.dropout(self.embedding_norm(self.embedding.weight))
         digits_MK = symbols_MK[:, 1:].where(bias_MK[:, 1:] == 0, 0)
@@ -235,8 +232,8 @@ class Ripple(Encoder):
 
     def _state(self, cells: Part, others: list[Seen]) -> Tensor:
         """The repeated layer: normalised states of cells that see these others."""
-        parts = [*others, Seen(cells.scores_AKH, cells.values_AKHD)]
-        return self.state_norm(self._finish(self.layers[-1], cells.start_AW, parts))
+        seen = [*others, Seen(cells.scores_AKH, cells.values_AKHD)]
+        return self.state_norm(self._finish(self.layers[-1], cells.start_AW, seen))
 
     def _finish(self, layer: Layer, x_AW: Tensor, parts: list[Seen]) -> Tensor:
         """The rest of a layer after its scores: eq. pairwise's softmax over few keys, and the feed-forward part."""

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from digitwise.config import lookup
 from digitwise.counts import Count
 from digitwise.data import SUITES, ExactLength
 from digitwise.data.suites import Suite, check_problems
 from digitwise.models import Answers, Model
-from digitwise.names import lookup
 from digitwise.rng import generator
 from digitwise.runs.engine import best_device
 from digitwise.runs.experiment import Experiment

@@ -1,4 +1,4 @@
-"""Sums and products of numbers that stand anywhere in a text.
+"""Sums and products of numbers that stand anywhere in a text, and where the numbers of any text stand.
 
     what is _ _ 1 2 3 plus _ _ 4 0 9 5 ?        canvas 5; the answer is read at the second number
                            _ _ 4 2 1 8
@@ -7,9 +7,14 @@ The field of the second number is wider than the canvas by as many places as the
 the answer has its slot, and slot = place. Rows differ in length; FILLER fills them up to the longest
 one, and no token attends to it. The text is drawn anew for every batch by a generator that is seeded with the batch's
 own digits, so `encode` is a pure function of the problems.
+
+In any text, every token outside a number has operand and place -1. So encodings by place add nothing to a text without
+numbers, and in a text with one number only its own digits see each other. Nothing is guessed: what does not fit is
+refused with a ValueError that names the row.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from zlib import crc32
@@ -20,45 +25,22 @@ from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.rng import generator
 from digitwise.tasks.base import Problems, Task
 from digitwise.tasks.canvas import Addition, Multiplication
-from digitwise.tasks.finding import answered_at_last, find_numbers, pad_numbers
-from digitwise.tasks.symbols import NUM_SYMBOLS, PAD, PLUS, SPELLING, TIMES, Tokens, pad
-
-SUMS = (
-    "what is A plus B ?",
-    "please add A and B .",
-    "the sum of A and B is",
-    "start with A , then put B on top : how much is there ?",
-    "anna has A apples and finds B more under the tree : how many apples are there now ?",
-    "a farmer sold A eggs on monday and B on friday . what did he sell in all ?",
-    "one river is A miles long , the other B miles ; together they have",
-    "there were A people in the city before B new ones came by train , so now there are",
+from digitwise.tasks.symbols import (
+    FILLER,
+    PAD,
+    PLUS,
+    PRODUCTS,
+    SUMS,
+    SYMBOLS,
+    TIMES,
+    WORD,
+    WORDS,
+    Tokens,
+    pad,
+    parts_of,
 )
-PRODUCTS = (
-    "what is A times B ?",
-    "please multiply A by B .",
-    "the product of A and B is",
-    "the crate holds A boxes of B screws",
-    "each of A trucks brings B stones to the bridge : how many stones is that ?",
-    "a ticket costs A coins and B people bought one . what did they pay in all ?",
-    "with A rows of B seats every row full , the theatre has room for",
-    "in A days a baker who makes B loaves a day will make",
-)
-#: The words of the templates in order of appearance. The order is part of every trained model: new words go to the end.
-WORDS = tuple(dict.fromkeys(w for line in (*SUMS, *PRODUCTS) for w in line.split() if w not in ("A", "B")))
-FILLER = NUM_SYMBOLS
-SYMBOLS = (*SPELLING, "", *WORDS)
-WORD = {word: number for number, word in enumerate(SYMBOLS) if number > FILLER}
 
-
-def parts_of(templates: tuple[str, ...]) -> Tokens:
-    """The words before, between and after the numbers of each template, `[templates, 3, longest]`."""
-    split = [[part.split() for part in line.replace(" B", " A").split("A")] for line in templates]
-    longest = max(len(words) for parts in split for words in parts)
-    out = np.full((len(split), 3, longest), FILLER, dtype=np.uint8)
-    for row, parts in zip(out, split, strict=True):
-        for part, words in zip(row, parts, strict=True):
-            part[: len(words)] = [WORD[word] for word in words]
-    return out
+NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -177,3 +159,91 @@ def _spell(row: int, word: str) -> list[int]:
     if not field and word not in known:
         raise ValueError(f"row {row}: '{word}' is not among the {len(WORDS)} words of digitwise.tasks.text.WORDS")
     return [PAD if letter == "_" else int(letter) for letter in word] if field else [known[word]]
+
+
+def find_numbers(
+    tokens: Any, digits: Collection[int], pad: int | None = None, filler: int | None = None, longest: int | None = None
+) -> Coordinates:
+    """Operand and place of every token of `tokens`, `[batch, n]`, given which ids are digits; no answer slots yet.
+
+    A number is a row of digits, with the pads that stand before it: `__123` is one number of five places. Numbers are
+    counted from the left. Tokenizers can have several ids for a digit (WordPiece has 2 and ##2): `digits` needs all of
+    them. `filler` is the id that fills up short rows, on either side: its tokens have position -1, and
+    positions count from the first other token. Numbers of more than `longest` digits are refused.
+    """
+    try:
+        tokens = np.asarray(tokens)
+    except ValueError as error:  # numpy's own message speaks of inhomogeneous shapes
+        raise ValueError("rows of a batch must be equally long: fill them up, and say with what (filler=)") from error
+    if not all(isinstance(digit, int | np.integer) for digit in digits):
+        raise ValueError("digits must be the ids of the digits, not their spelling")
+    if tokens.ndim != 2:
+        raise ValueError(f"tokens must be [batch, n], and these have {tokens.ndim} dimensions: put one text in a list")
+    index = np.broadcast_to(np.arange(tokens.shape[1]), tokens.shape)
+    digit = np.isin(tokens, list(digits))
+    padding = np.zeros_like(digit) if pad is None else tokens == pad
+    ones = digit & ~np.pad(digit, [(0, 0), (0, 1)])[:, 1:]  # a digit with no digit after it
+    # Pads belong to the number that begins right after them, if one does.
+    after = np.pad(digit, [(0, 0), (0, 1)])
+    member = digit | (padding & np.take_along_axis(after, _next(~padding, index), axis=1))
+    place = np.where(member, _next(ones, index) - index, -1)
+    operand = np.where(member, np.cumsum(ones, axis=1) - ones, -1)
+    real = np.ones_like(digit) if filler is None else tokens != filler
+    position = np.where(real, np.cumsum(real, axis=1) - 1, -1)
+    if longest is not None:
+        refuse((digit & (place >= longest)).any(1), f"has a number of more than {longest} digits: use a larger canvas")
+    return Coordinates(position, operand, place, np.full_like(place, -1))
+
+
+def answered_at_last(coordinates: Coordinates, widths: Sequence[int]) -> Coordinates:
+    """The same with the answer read at the last number, slot = place. Every row must have one number for each of
+    `widths`, none of more places than that; the last one fills its field, so that all rows have equally many slots."""
+    coordinates = coordinates.map(np.asarray)
+    operand = coordinates.operand
+    numbers = operand.max(1, initial=-1) + 1
+    for count in sorted(set(numbers.tolist()) - {len(widths)}):
+        refuse(numbers == count, f"has {count} number{'s' * (count != 1)}, and the question needs {len(widths)}")
+    for number, width in enumerate(widths):
+        refuse((operand == number).sum(1) > width, f"has a number of more than {width} places: use a larger canvas")
+    last = operand == len(widths) - 1
+    remedy = "pad its last number, and give find_numbers all ids of digits"
+    refuse(last.sum(1) < widths[-1], f"has an answer field of fewer than {widths[-1]} places: {remedy}")
+    return coordinates._replace(slot=np.where(last, coordinates.place, -1))
+
+
+def pad_numbers(texts: Sequence[str], widths: Sequence[int], canvas: int | None = None, pad: str = "_") -> list[str]:
+    """Texts with their numbers written on fields: the first one `widths[0]` wide, and so on.
+
+    Each text must have as many whole numbers as there are widths, none of them longer than its field, or than `canvas`.
+    """
+    if isinstance(texts, str):
+        raise ValueError("pad_numbers takes a list of texts, not one text")
+    return [_pad_row(row, text, widths, canvas, pad) for row, text in enumerate(texts)]
+
+
+def _pad_row(row: int, text: str, widths: Sequence[int], canvas: int | None, pad: str) -> str:
+    found = NUMBER.findall(text)
+    for number in found:
+        if not number.isdigit():
+            raise ValueError(f"row {row}: '{number}' is not a whole number in plain digits")
+    if len(found) != len(widths):
+        counted = f"{len(found)} number{'s' * (len(found) != 1)}"
+        raise ValueError(f"row {row} has {counted}, and the question needs {len(widths)}: '{text}'")
+    values = [number.lstrip("0") or "0" for number in found]
+    for value, width in zip(values, widths, strict=True):
+        most = min(width, canvas or width)
+        if len(value) > most:
+            raise ValueError(f"row {row}: {value} has {len(value)} digits, and there is room for {most}")
+    fields = iter([value.rjust(width, pad) for value, width in zip(values, widths, strict=True)])
+    return NUMBER.sub(lambda _: next(fields), text)
+
+
+def refuse(rows: Any, why: str) -> None:
+    """A ValueError that names the first of the rows, if there is one."""
+    if rows.any():
+        raise ValueError(f"row {int(rows.nonzero()[0][0])} {why}")
+
+
+def _next(mask: Any, index: Any) -> Any:
+    """Index of the first true entry at or after each one, n where there is none."""
+    return np.minimum.accumulate(np.where(mask, index, mask.shape[1])[:, ::-1], axis=1)[:, ::-1]

@@ -4,7 +4,7 @@ Profiles: `paper` has the paper's sizes (for a GPU), `cpu` the same science with
 seconds, to see that everything runs.
 """
 
-from digitwise.names import did_you_mean
+from digitwise.config import did_you_mean
 from digitwise.paper.recipes import beyond, paper, start, text
 from digitwise.paper.recipes.base import PAPER, Arms, Recipe, Test
 

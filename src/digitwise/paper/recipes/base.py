@@ -71,7 +71,7 @@ def smoke(experiment: Experiment) -> Experiment:
     training = experiment.training
     return replace(
         experiment,
-        architecture=replace(experiment.architecture, layers=1, width=16, heads=4, feedforward=32),  # type: ignore[call-arg]
+        architecture=experiment.architecture.smallest(),
         training=replace(training, steps=20, batch=16, pool=min(training.pool, 64), checkpoints=2),
         testing=replace(experiment.testing, problems=20, validation_problems=10),
     )
