@@ -86,14 +86,13 @@ def rows(seeds: Sequence[int]) -> Iterator[Row]:
         "p_i . p_i goes to alpha (largest departure over positions)",
         *zero(max(np.abs(np.diag(run.weights[0]) - SINGLE.alpha).max() for run in runs), 1e-9, why),
     )
-    turned = []
-    for run in runs:
-        one, two = (p / np.linalg.norm(p, axis=1, keepdims=True) for p in (run.start["p"], run.run.params["p"]))
-        turned.append(np.abs(one @ one.T - two @ two.T).max())
+    ends = [(run.start["p"], run.run.params["p"]) for run in runs]
+    units = [[p / np.linalg.norm(p, axis=1, keepdims=True) for p in pair] for pair in ends]
+    turned = max(np.abs(one @ one.T - two @ two.T).max() for one, two in units)
     yield Row(
         "shifts-cosines",
         "every p_k only changes its length: largest change of a cosine between two of them",
-        *zero(max(turned), 1e-12, "derived: rounding"),
+        *zero(turned, 1e-12, "derived: rounding"),
     )
     decayed = [train(SINGLE, APE_SHIFTS, seed, Descent(FIT.step, FIT.steps, DECAY)) for seed in seeds]
     diagonal = np.eye(SINGLE.n, dtype=bool)
@@ -112,10 +111,11 @@ def invariant_rows(seeds: Sequence[int]) -> Iterator[Row]:
     for seed in seeds:
         _, model, start, supervision = begin_invariant(SINGLE, seed, "invariant start")
         walks = [descend(model, start, supervision, descent).params["p"] for descent in (halfway, halfway.halved())]
-        before, coarse, fine = (p @ p[0] for p in (start["p"], *walks))  # A_j, the first of them A_0
-        gaps.append(fine[0] - logistic(SINGLE, float(before[0]), np.array([0.1]))[0])
-        allowed.append(2 * abs(coarse[0] - fine[0]))
-        kept.append(np.abs(before / before[0] - fine / fine[0]).max())
+        first, coarse, fine = (float(p[0] @ p[0]) for p in (start["p"], *walks))  # A_0
+        gaps.append(fine - logistic(SINGLE, first, np.array([0.1]))[0])
+        allowed.append(2 * abs(coarse - fine))
+        before, after = start["p"] @ start["p"][0] / first, walks[1] @ walks[1][0] / fine  # A_j / A_0
+        kept.append(np.abs(before - after).max())
     yield Row(
         "shifts-logistic",
         "A_0(t) is logistic: departure of descent from alpha / (1 + (alpha / A_0(0) - 1) exp(-8 alpha t)) at t = 0.1",
@@ -132,11 +132,11 @@ def invariant_rows(seeds: Sequence[int]) -> Iterator[Row]:
             lags = lags_of_spectrum(invariant_spectrum(SINGLE, stream(seed, f"spectrum {repeat}")))
             last = flow_lags(lags, counts, SINGLE.lag_target, [3.0])[-1]
             losses.append(float(np.sum((last - SINGLE.lag_target) ** 2)))
-    expected, error = limit_loss(SINGLE, invariant=True), sampling_error(losses)
+    expected, why = limit_loss(SINGLE, invariant=True), "sampling: spread over the starts"
     yield Row(
         "shifts-invariant-loss",
         "the same from translation-invariant starts (20 for each seed, by the flow of A_j): alpha^2 (n - 1) / (d + 2)",
-        *near(expected, mean(losses), error, "sampling: spread over the starts"),
+        *near(expected, mean(losses), sampling_error(losses), why),
     )
     ring = Ring(n=31, n_1=7, d=62)
     asymmetry, difference = [], []
