@@ -14,35 +14,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import digitwise.theory as theory
-from digitwise.theory import compare_full, plots, predictions
+from digitwise.theory import absolute, full, plots, relative, shifts
 from digitwise.theory.attention import (
     FactoredAbsolute,
     FactoredRelative,
     FullAbsolute,
     FullRelative,
-    absorb,
     attention_matrix,
-    literal_outputs,
-)
-from digitwise.theory.descent import (
-    Descent,
-    Diverged,
-    descend,
-    descend_on_samples,
-    population_gradient,
-    sample_gradient,
-)
-from digitwise.theory.experiments import begin, train
-from digitwise.theory.flow import (
     flow_gram,
     flow_lags,
     flow_parameters,
     gram_rate,
-    invariant_spectrum,
-    invariant_vectors,
     lag_rate,
-    lags_of_spectrum,
+    population_gradient,
 )
+from digitwise.theory.descent import Descent, Diverged, begin, descend, train
+from digitwise.theory.full import absorb, literal_outputs
 from digitwise.theory.ring import (
     APE,
     APE_SHIFTS,
@@ -50,14 +37,16 @@ from digitwise.theory.ring import (
     SETTINGS,
     Ring,
     circulant,
-    generator,
+    invariant_spectrum,
+    invariant_vectors,
+    lags_of_spectrum,
     pair_counts,
     pool_lags,
-    sampled_test_loss,
+    stream,
     supervise,
     unit_vector,
 )
-from digitwise.theory.ring import test_loss as loss_by_position
+from digitwise.theory.rows import descend_on_samples, sample_gradient, sampled_test_loss
 
 DOCS = Path(__file__).parents[2] / "docs"
 SMALL = Ring(n=9, n_1=4, d=6, alpha=1.5, beta=(0.6, -0.3))
@@ -120,14 +109,14 @@ def test_population_loss_and_gradient_are_the_mean_of_sampled_ones(setting, n_1)
     _, params, supervision = begin(ring, setting, 3, model)
     e, v = model.effective(params)
     exact_e, exact_v = supervision.gradient(e, v)
-    rng = generator(0, "many samples")
+    rng = stream(0, "many samples")
     draws = [sample_gradient(model, params, ring, setting, supervision.theta, 50, rng) for _ in range(400)]
     for exact, drawn in ((exact_e, [a for a, _ in draws]), (exact_v, [b for _, b in draws])):
         error = np.std(drawn, axis=0) / np.sqrt(len(drawn))
         assert np.all(np.abs(np.mean(drawn, axis=0) - exact) <= 5 * error + 1e-12)
     matrix, _ = attention_matrix(model, params)
-    drawn_loss = sampled_test_loss(ring, [matrix], [v], supervision.theta, 20000, rng)[0]
-    np.testing.assert_allclose(drawn_loss, loss_by_position(ring, matrix, v, supervision.theta), rtol=0.06)
+    drawn_loss = sampled_test_loss(ring, [(matrix, v)], supervision.theta, 20000, rng)[0]
+    np.testing.assert_allclose(drawn_loss, ring.test_loss(matrix, v, supervision.theta), rtol=0.06)
 
 
 def test_sampling_leaves_the_global_random_state_alone_and_repeats_itself():
@@ -136,7 +125,7 @@ def test_sampling_leaves_the_global_random_state_alone_and_repeats_itself():
     _, start, supervision = begin(SMALL, APE_SHIFTS, 0)
     one, two = (
         descend_on_samples(
-            FactoredAbsolute(), start, SMALL, APE_SHIFTS, supervision, Descent(0.002, 20), 8, generator(5, "x")
+            FactoredAbsolute(), start, SMALL, APE_SHIFTS, supervision, Descent(0.002, 20), 8, stream(5, "x")
         ).params["p"]
         for _ in range(2)
     )
@@ -171,7 +160,7 @@ def test_gradients_are_those_of_the_loss(model, shifts):
 @given(st.integers(0, 1000))
 @settings(max_examples=10, deadline=None)
 def test_full_models_compute_what_the_paper_writes(seed):
-    x = generator(seed, "x").standard_normal((3, SMALL.n, SMALL.d))
+    x = stream(seed, "x").standard_normal((3, SMALL.n, SMALL.d))
     for model in (FullAbsolute(frozen=()), FullRelative(), FullAbsolute(tied=True, frozen=()), FullRelative(tied=True)):
         _, params, _ = begin(SMALL, APE, seed, model)
         matrix, v = attention_matrix(model, params)
@@ -195,7 +184,7 @@ def test_only_the_tied_model_can_be_absorbed():
 def test_rate_of_the_gram_matrix_is_the_printed_one_with_its_lost_minus(w):
     """Eq. A_derivative, term by term, for an odd window 2w + 1 and v = theta."""
     ring = Ring(n=11, n_1=2 * w + 1, d=7, alpha=1.3, beta=(0.4,))
-    p = generator(0, "p").standard_normal((ring.n, ring.d))
+    p = stream(0, "p").standard_normal((ring.n, ring.d))
     a = p @ p.T
     printed = {sign: np.zeros_like(a) for sign in (-1, 1)}
     for k in range(ring.n):
@@ -222,7 +211,7 @@ def test_rate_of_the_gram_matrix_is_the_printed_one_with_its_lost_minus(w):
 @pytest.mark.parametrize("w", [0, 1, 3])
 def test_rate_of_the_lags_is_eq_diff(w):
     ring = Ring(n=17, n_1=2 * w + 1, d=20, alpha=1.3, beta=(0.4,))
-    a = lags_of_spectrum(invariant_spectrum(ring, generator(1, "spectrum")))
+    a = lags_of_spectrum(invariant_spectrum(ring, stream(1, "spectrum")))
     printed = np.zeros(ring.n)
     for j in range(ring.n):
         total = sum((2 * w + 1 - r) * a[r] * (a[(j - r) % ring.n] + a[(j + r) % ring.n]) for r in range(1, 2 * w + 1))
@@ -235,7 +224,7 @@ def test_rate_of_the_lags_is_eq_diff(w):
 
 def test_invariant_start_has_the_gram_matrix_it_promises_and_keeps_its_symmetry():
     ring = Ring(n=12, n_1=5, d=24)
-    rng = generator(2, "start")
+    rng = stream(2, "start")
     spectrum = invariant_spectrum(ring, rng)
     p = invariant_vectors(ring, spectrum, rng)
     np.testing.assert_allclose(p @ p.T, circulant(lags_of_spectrum(spectrum)), atol=1e-12)
@@ -250,7 +239,7 @@ def test_invariant_start_has_the_gram_matrix_it_promises_and_keeps_its_symmetry(
 
 def test_invariant_start_needs_room():
     with pytest.raises(ValueError, match="d of at least n = 9"):
-        invariant_vectors(SMALL, np.ones(9), generator(0, "x"))
+        invariant_vectors(SMALL, np.ones(9), stream(0, "x"))
 
 
 @given(st.floats(0.2, 4), st.floats(0.05, 3), st.floats(0, 0.5))
@@ -260,7 +249,7 @@ def test_lags_follow_the_logistic_curve_and_keep_their_ratio(alpha, first, decay
     lags = first * np.array([1, 0.3, -0.2, 0.1, 0.05, 0.1, -0.2, 0.3])
     times = [0.0, 0.05, 0.2, 1.0]
     path = flow_lags(lags, pair_counts(ring, shifts=True)[0], ring.lag_target, times, decay)
-    np.testing.assert_allclose(path[:, 0], predictions.logistic(ring, first, np.array(times), decay), rtol=1e-5)
+    np.testing.assert_allclose(path[:, 0], shifts.logistic(ring, first, np.array(times), decay), rtol=1e-5)
     np.testing.assert_allclose(path / path[:, :1], np.tile(lags / first, (4, 1)), atol=1e-7)
 
 
@@ -272,7 +261,7 @@ def test_descent_samples_and_flow_meet(setting):
     descent = Descent(0.001, 600, 0.4)
     flow = attention_matrix(model, flow_parameters(model, start, supervision, [descent.time], 0.4)[-1])
     walk = attention_matrix(model, descend(model, start, supervision, descent).params)
-    rng = generator(4, "batches")
+    rng = stream(4, "batches")
     drawn = descend_on_samples(model, start, ring, setting, supervision, descent, 128, rng)
     functions = [np.multiply.outer(*weights) for weights in (flow, walk, attention_matrix(model, drawn.params))]
     size = np.linalg.norm(functions[0])
@@ -291,12 +280,12 @@ def test_apes_loss_is_zero_inside_and_complete_outside(n_1, m, share):
     """Positive definite because the neighbours together weigh less than alpha."""
     beta = tuple(share * 0.5 / max(m, 1) for _ in range(m))
     ring = Ring(n=13, n_1=n_1, d=13, alpha=1.0, beta=beta)
-    loss = predictions.ape_test_loss(ring)
+    loss = absolute.limit_loss(ring)
     np.testing.assert_allclose(loss[n_1:], ring.variance)
     for i in range(n_1):
         missed = sum(beta[k - 1] ** 2 for k in range(1, m + 1) for j in (i - k, i + k) if (j % 13) >= n_1)
         assert loss[i] == pytest.approx(missed, abs=1e-12)
-    padded = predictions.ape_padded_loss(ring)
+    padded = absolute.padded_loss(ring)
     np.testing.assert_allclose(padded[:n_1], 0, atol=1e-12)
     outside = [np.sum(ring.target[i, :n_1] ** 2) for i in range(n_1, 13)]
     np.testing.assert_allclose(padded[n_1:], outside, atol=1e-12)
@@ -305,10 +294,10 @@ def test_apes_loss_is_zero_inside_and_complete_outside(n_1, m, share):
 @given(st.integers(2, 12), st.floats(0.1, 1.5))
 def test_threshold_of_the_fit(n_1, ratio):
     ring = Ring(n=25, n_1=n_1, d=25, alpha=1.0, beta=(ratio,))
-    floor, threshold = predictions.ape_training_floor(ring), predictions.psd_threshold(n_1)
+    floor, threshold = absolute.training_floor(ring), absolute.psd_threshold(n_1)
     if abs(ratio - threshold) > 1e-6:
         assert (floor > 1e-20) == (ratio > threshold)
-    best, least = predictions.shifts_best_spectrum(ring)
+    best, least = absolute.best_spectrum(ring)
     assert np.all(best >= 0)
     counts = pair_counts(ring, shifts=True)
     direct = np.sum(counts * (circulant(lags_of_spectrum(best)) - ring.target) ** 2)
@@ -321,10 +310,10 @@ def test_threshold_of_the_fit(n_1, ratio):
 def test_decay_shifts_eigenvalues_by_a_quarter(decay):
     ring = Ring(n=9, n_1=5, d=12, alpha=1.0, beta=(0.3,))
     run = train(ring, APE, 0, Descent(0.03, 2500, decay))
-    gram = predictions.ape_gram(ring, decay)
+    gram = absolute.limit_gram(ring, decay)
     np.testing.assert_allclose(run.weights[0][:5, :5], gram[:5, :5], atol=1e-9)
     left = run.run.params["p"][5:] / run.start["p"][5:]
-    np.testing.assert_allclose(left, predictions.remaining(run.descent), rtol=1e-9)
+    np.testing.assert_allclose(left, run.descent.remaining, rtol=1e-9)
 
 
 def test_relative_limit_with_decay_and_a_neighbour_out_of_reach():
@@ -332,12 +321,12 @@ def test_relative_limit_with_decay_and_a_neighbour_out_of_reach():
     ring = Ring(n=15, n_1=3, d=20, alpha=1.0, beta=(0.5, 0.4, 0.3))
     run = train(ring, RPE, 2, Descent(0.01, 12000, 0.2))
     e, v = run.model.effective(run.run.params)
-    lags = predictions.rpe_lags(ring, 0.2)
+    lags = relative.limit_lags(ring, 0.2)
     np.testing.assert_allclose(e * (v @ run.theta), lags, atol=1e-5)
     assert np.all(lags[3:-2] == 0)
-    np.testing.assert_allclose(predictions.rpe_lags(ring)[[0, 1, 2, 3]], [1.0, 0.5, 0.4, 0.0])
+    np.testing.assert_allclose(relative.limit_lags(ring)[[0, 1, 2, 3]], [1.0, 0.5, 0.4, 0.0])
     with pytest.raises(ValueError, match="decay = 50 is too strong"):
-        predictions.rpe_lags(ring, 50)
+        relative.limit_lags(ring, 50)
 
 
 def test_balance_of_the_full_model_is_conserved():
@@ -354,14 +343,14 @@ def test_balance_of_the_full_model_is_conserved():
 
 def test_absorbing_w_changes_where_training_ends():
     """Same function at the start, other function at the end: what the reduction keeps is the function, not the path."""
-    ring = compare_full.SINGLE
-    start, _ = compare_full.balanced_start(ring, 1)
+    ring = full.SINGLE
+    start, _ = full.balanced_start(ring, 1)
     _, _, supervision = begin(ring, APE_SHIFTS, 1)
-    full, factored = FullAbsolute(tied=True), FactoredAbsolute()
-    np.testing.assert_allclose(full.effective(start)[0], factored.effective(absorb(start))[0], atol=1e-12)
+    whole, factored = FullAbsolute(tied=True), FactoredAbsolute()
+    np.testing.assert_allclose(whole.effective(start)[0], factored.effective(absorb(start))[0], atol=1e-12)
     ends = [
         model.effective(flow_parameters(model, params, supervision, [2.0])[-1])[0]
-        for model, params in ((full, start), (factored, absorb(start)))
+        for model, params in ((whole, start), (factored, absorb(start)))
     ]
     np.testing.assert_allclose([np.diag(end) for end in ends], ring.alpha, atol=1e-5)  # both fit
     apart = [float(np.sum(end**2) - np.sum(np.diag(end) ** 2)) for end in ends]
@@ -414,13 +403,13 @@ def test_other_mistakes_are_refused():
     with pytest.raises(ValueError, match="lags must be symmetric"):
         flow_lags(np.arange(9.0), np.ones(9), np.ones(9), [1.0])
     with pytest.raises(ValueError, match="batch must be at least 1"):
-        descend_on_samples(FactoredAbsolute(), start, SMALL, APE, supervision, Descent(0.1, 1), 0, generator(0, "x"))
+        descend_on_samples(FactoredAbsolute(), start, SMALL, APE, supervision, Descent(0.1, 1), 0, stream(0, "x"))
     with pytest.raises(ValueError, match="seeds must be one or more different numbers"):
         theory.table(seeds=[])
     with pytest.raises(ValueError, match="must be positive"):
-        predictions.logistic(Ring(alpha=-1.0), 1.0, np.array([1.0]))
+        shifts.logistic(Ring(alpha=-1.0), 1.0, np.array([1.0]))
     with pytest.raises(ValueError, match="seed must not be negative"):
-        generator(-1, "x")
+        stream(-1, "x")
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
@@ -434,7 +423,7 @@ def test_divergence_is_named_and_its_advice_works(setting, step):
     run = descend(model, start, supervision, Descent(caught.value.suggestion, 4000))
     assert run.losses[-1] < 0.01 * run.losses[0]
     with pytest.raises(Diverged, match="stochastic gradient descent diverged"):
-        descend_on_samples(model, start, ring, setting, supervision, Descent(step, 500), 4, generator(0, "x"))
+        descend_on_samples(model, start, ring, setting, supervision, Descent(step, 500), 4, stream(0, "x"))
 
 
 def test_a_step_that_rattles_without_overflow_is_caught_too():
@@ -540,7 +529,7 @@ def made(page: str, committed: list[dict]) -> str:
 def test_the_page_shows_the_committed_rows_and_figures(rows):
     page = (DOCS / "theory.md").read_text(encoding="utf-8")
     committed = json.loads((DOCS / "figures" / "theory" / "rows.json").read_text(encoding="utf-8"))
-    assert made(page, committed) == page, "run: python tests/test_theory.py"
+    assert made(page, committed) == page, "run: python tests/theory/test_theory.py"
     assert all(row["verdict"] == "holds" and len(row["seeds"]) in (1, 5) for row in committed)
     assert [(row["name"], row["statement"], row["claim"]) for row in committed] == [
         (row["name"], row["statement"], row["claim"]) for row in rows
@@ -556,7 +545,7 @@ def test_importing_the_theory_is_cheap_and_its_example_runs():
 
 
 def test_unit_vectors_are_units():
-    assert np.linalg.norm(unit_vector(7, generator(0, "theta"))) == pytest.approx(1)
+    assert np.linalg.norm(unit_vector(7, stream(0, "theta"))) == pytest.approx(1)
 
 
 def test_the_pages_example_runs(capsys):

@@ -1,30 +1,29 @@
-"""The linear-attention models: factored as in the paper's proofs, and with all of W_K, W_Q, W_V and h beside it.
+"""Linear attention, factored as in the paper's proofs and full; its gradient, and its gradient flow.
 
-A model is a dictionary of arrays (`Params`) with two functions: `effective` maps them to the weights that the loss sees
-(e, v), and `pull_back` carries a gradient by (e, v) back to the arrays. Everything else (descent, sampling, flow) is
-shared, so the parametrisations differ in nothing but these two functions.
+A model is a dictionary of arrays (`Params`) with two functions: `effective` maps them to the weights that enter the
+loss, (e, v), and `pull_back` carries a gradient by (e, v) back to the arrays. Descent, sampling and flow are shared, so
+parametrisations differ in nothing but these two functions.
 
-    FactoredAbsolute   y_hat_i = sum_r (p_i . p_r) <v, x_r>                              eq. linear_ape
-    FactoredRelative   y_hat_i = sum_r (p_{i-r} . u) <v, x_r>                            eq. linear_rpe
-    FullAbsolute       y_hat_i = h' W_V sum_r x_r (p_r' W_K' W_Q p_i)                    eq. factored
-    FullRelative       y_hat_i = h' W_V sum_r x_r (p_{i-r}' W_K' W_Q u)                  eq. factored_rel
+    FactoredAbsolute   y_hat_i = sum_r (p_i . p_r) <v, x_r>                      eq. linear_ape
+    FactoredRelative   y_hat_i = sum_r (p_{i-r} . u) <v, x_r>                    eq. linear_rpe
+    FullAbsolute       y_hat_i = h' W_V sum_r x_r (p_r' W_K' W_Q p_i)            eq. factored
+    FullRelative       y_hat_i = h' W_V sum_r x_r (p_{i-r}' W_K' W_Q u)          eq. factored_rel
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
-from digitwise.theory.ring import Array, Ring, circulant
+from digitwise.theory.ring import Array, Ring, Supervision, circulant
 
 Params = dict[str, Array]
 
 
 class Model(Protocol):
-    """What training needs to know about a parametrisation."""
+    """What training needs from a parametrisation."""
 
     @property
     def relative(self) -> bool:
@@ -44,24 +43,18 @@ class Model(Protocol):
         """The gradient by every array, given the gradient by e and by v."""
 
 
-def attention_matrix(model: Model, params: Params) -> tuple[Array, Array]:
-    """(M [n, n], v [d]): the function of the model, whatever its parametrisation."""
-    e, v = model.effective(params)
-    return (circulant(e) if model.relative else e), v
-
-
 @dataclass(frozen=True)
 class FactoredAbsolute:
-    """W absorbed into the positional vectors: e = P P', symmetric and positive semidefinite whatever the data say.
+    """W absorbed into the positional vectors: e = P P', symmetric and positive semidefinite whatever the data.
 
-    The paper keeps v = theta for its two negative results, so `v` is frozen unless told otherwise.
+    The paper keeps v = theta for its two negative results, so `v` is frozen by default.
     """
 
     frozen: tuple[str, ...] = ("v",)
     relative = False
 
     def start(self, ring: Ring, theta: Array, rng: np.random.Generator) -> Params:
-        return {"p": _rows(ring.n, ring.d, rng), "v": theta.copy() if "v" in self.frozen else _row(ring.d, rng)}
+        return {"p": gaussian(rng, ring.n, ring.d), "v": theta.copy() if "v" in self.frozen else gaussian(rng, ring.d)}
 
     def effective(self, params: Params) -> tuple[Array, Array]:
         return params["p"] @ params["p"].T, params["v"]
@@ -72,13 +65,13 @@ class FactoredAbsolute:
 
 @dataclass(frozen=True)
 class FactoredRelative:
-    """One positional vector for each lag and a constant query u: e_k = a_k = p_k . u."""
+    """One positional vector per lag and a constant query u: e_k = a_k = p_k . u."""
 
     frozen: tuple[str, ...] = ()
     relative = True
 
     def start(self, ring: Ring, theta: Array, rng: np.random.Generator) -> Params:
-        p, u, v = _rows(ring.n, ring.d, rng), _row(ring.d, rng), _row(ring.d, rng)
+        p, u, v = gaussian(rng, ring.n, ring.d), gaussian(rng, ring.d), gaussian(rng, ring.d)
         if "u" in self.frozen:
             u /= np.linalg.norm(u)  # |u| = 1 makes descent on p the same as the paper's descent on the scalars a
         return {"p": p, "u": u, "v": theta.copy() if "v" in self.frozen else v}
@@ -102,7 +95,7 @@ class FullAbsolute:
     relative = False
 
     def start(self, ring: Ring, theta: Array, rng: np.random.Generator) -> Params:
-        return {"p": _rows(ring.n, ring.d, rng), **_matrices(ring.d, self.tied, self.frozen, theta, rng)}
+        return {"p": gaussian(rng, ring.n, ring.d), **_matrices(ring.d, self.tied, self.frozen, theta, rng)}
 
     def effective(self, params: Params) -> tuple[Array, Array]:
         queries, keys = params["p"] @ params["w_q"].T, params["p"] @ params["w_k"].T
@@ -126,7 +119,7 @@ class FullRelative:
     relative = True
 
     def start(self, ring: Ring, theta: Array, rng: np.random.Generator) -> Params:
-        vectors = {"p": _rows(ring.n, ring.d, rng), "u": _row(ring.d, rng)}
+        vectors = {"p": gaussian(rng, ring.n, ring.d), "u": gaussian(rng, ring.d)}
         return {**vectors, **_matrices(ring.d, self.tied, self.frozen, theta, rng)}
 
     def effective(self, params: Params) -> tuple[Array, Array]:
@@ -142,45 +135,115 @@ class FullRelative:
         return {"p": by_p, "u": by_u, "w_q": by_w_q, "w_k": by_w_k, **_to_readout(params, by_v)}
 
 
-def literal_outputs(model: Model, params: Params, x: Array) -> Array:
-    """[samples, n]: y_hat of the full models, written out term by term as in eq. factored and eq. factored_rel.
-
-    Slow on purpose: it is the independent reading that the effective weights are tested against.
-    """
-    n = x.shape[1]
-    values = x @ params["w_v"].T @ params["h"]
-    out = np.zeros(x.shape[:2])
-    for i in range(n):
-        for r in range(n):
-            key = params["w_k"] @ params["p"][(i - r) % n if model.relative else r]
-            query = params["w_q"] @ (params["u"] if model.relative else params["p"][i])
-            out[:, i] += values[:, r] * float(key @ query)
-    return out
-
-
-def absorb(params: Mapping[str, Array]) -> Params:
-    """Factored arrays that compute the same function as tied full ones: p <- W p, u <- W u, v = W_V' h."""
-    if not np.array_equal(params["w_k"], params["w_q"]):
-        raise ValueError("absorbing needs W_K = W_Q: only the tied model has a factored form with p on both sides")
-    absorbed = {"p": params["p"] @ params["w_k"].T, "v": params["w_v"].T @ params["h"]}
-    return {**absorbed, "u": params["w_k"] @ params["u"]} if "u" in params else absorbed
-
-
-def _rows(count: int, d: int, rng: np.random.Generator) -> Array:
-    return rng.standard_normal((count, d)) / np.sqrt(d)
-
-
-def _row(d: int, rng: np.random.Generator) -> Array:
-    return _rows(1, d, rng)[0]
-
-
 def _matrices(d: int, tied: bool, frozen: tuple[str, ...], theta: Array, rng: np.random.Generator) -> Params:
-    w_q = _rows(d, d, rng)
-    w_k = w_q.copy() if tied else _rows(d, d, rng)
-    w_v, h = _rows(d, d, rng), _row(d, rng)
+    w_q = gaussian(rng, d, d)
+    w_k = w_q.copy() if tied else gaussian(rng, d, d)
+    w_v, h = gaussian(rng, d, d), gaussian(rng, d)
     aligned = {"w_v", "h"} <= set(frozen)
     return {"w_q": w_q, "w_k": w_k, "w_v": np.eye(d) if aligned else w_v, "h": theta.copy() if aligned else h}
 
 
 def _to_readout(params: Params, by_v: Array) -> Params:
     return {"w_v": np.outer(params["h"], by_v), "h": params["w_v"] @ by_v}
+
+
+def gaussian(rng: np.random.Generator, *shape: int) -> Array:
+    """[..., d]: Gaussian vectors of length about one."""
+    return rng.standard_normal(shape) / np.sqrt(shape[-1])
+
+
+def attention_matrix(model: Model, params: Params) -> tuple[Array, Array]:
+    """(M [n, n], v [d]): the function of the model, whatever its parametrisation."""
+    e, v = model.effective(params)
+    return (circulant(e) if model.relative else e), v
+
+
+def check_decay(decay: float) -> None:
+    """Refuse a rate of weight decay that would make the weights grow."""
+    if not (np.isfinite(decay) and decay >= 0):
+        raise ValueError(f"decay must be 0 or more, not {decay!r}")
+
+
+def population_gradient(model: Model, params: Params, supervision: Supervision, decay: float = 0.0) -> Params:
+    """The gradient of the expected loss by every trained array, with the decay added."""
+    e, v = model.effective(params)
+    gradients = model.pull_back(params, *supervision.gradient(e, v))
+    trained = {name: g for name, g in gradients.items() if name not in model.frozen}
+    return {name: g + decay * params[name] for name, g in trained.items()} if decay else trained
+
+
+def flat_gradient(
+    model: Model, params: Params, supervision: Supervision, decay: float = 0.0
+) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Params]]:
+    """The trained arrays as one vector, the gradient as a function of such vectors, and the way back to arrays."""
+    names = [name for name in params if name not in model.frozen]
+    ends = np.cumsum([params[name].size for name in names])
+
+    def unpack(state: Array) -> Params:
+        parts = np.split(state, ends[:-1])
+        return params | {name: part.reshape(params[name].shape) for name, part in zip(names, parts, strict=True)}
+
+    def gradient(state: Array) -> Array:
+        by = population_gradient(model, unpack(state), supervision, decay)
+        return np.concatenate([by[name].ravel() for name in names])
+
+    return np.concatenate([params[name].ravel() for name in names]), gradient, unpack
+
+
+def flow_parameters(
+    model: Model, params: Params, supervision: Supervision, times: Sequence[float], decay: float = 0.0
+) -> list[Params]:
+    """Every array of the model at each of the times: eq. p_derivative, and its like for u, v and the matrices."""
+    start, gradient, unpack = flat_gradient(model, params, supervision, decay)
+    return [unpack(state) for state in _integrate(lambda state: -gradient(state), start, times, decay)]
+
+
+def flow_gram(gram: Array, supervision: Supervision, times: Sequence[float], decay: float = 0.0) -> Array:
+    """[times, n, n]: A_kl = p_k . p_l over time from any start, for v = theta (eq. A_derivative)."""
+
+    def rate(state: Array) -> Array:
+        return gram_rate(state.reshape(gram.shape), supervision.counts, supervision.target, decay).ravel()
+
+    return _integrate(rate, gram.ravel(), times, decay).reshape(-1, *gram.shape)
+
+
+def flow_lags(lags: Array, counts: Array, target: Array, times: Sequence[float], decay: float = 0.0) -> Array:
+    """[times, n]: A_j over time (eq. diff) from a translation-invariant start (eq. initialization)."""
+    if not np.allclose(lags, np.roll(lags[::-1], 1)):
+        raise ValueError("lags must be symmetric (A_j = A_-j): they are inner products of vectors on a ring")
+    return _integrate(lambda state: lag_rate(state, counts, target, decay), lags, times, decay)
+
+
+def gram_rate(gram: Array, counts: Array, target: Array, decay: float = 0.0) -> Array:
+    """d/dt A = -(H A + A H) - 2 decay A with H = 4 C * (A - B), entry by entry product.
+
+    Written out with C[k, k + r] = 2w + 1 - |r| this is eq. A_derivative. In print its last line has + before the first
+    sum; the line above it, and the decay of the loss, need -.
+    """
+    pull = 4 * counts * (gram - target) @ gram
+    return -(pull + pull.T) - 2 * decay * gram
+
+
+def lag_rate(lags: Array, counts: Array, target: Array, decay: float = 0.0) -> Array:
+    """d/dt A_j = -8 sum_r C_r (A_r - B_r) A_{j-r} - 2 decay A_j on the ring: eq. diff with its terms collected.
+
+    The sum is a circular convolution, so in Fourier space every mode of A only ever scales itself. A mode that starts
+    at zero stays there and none changes sign, which is why A stays positive semidefinite.
+    """
+    force = np.fft.rfft(counts * (lags - target))
+    return -8 * np.fft.irfft(force * np.fft.rfft(lags), n=len(lags)) - 2 * decay * lags
+
+
+def _integrate(rate: Callable[[Array], Array], start: Array, times: Sequence[float], decay: float) -> Array:
+    check_decay(decay)
+    moments = np.asarray(times, dtype=float)
+    if len(moments) == 0 or moments[0] < 0 or np.any(np.diff(moments) < 0):
+        raise ValueError(f"times must be given in rising order from 0 on, not {list(times)!r}")
+    if moments[-1] == 0:
+        return np.repeat(start[None], len(moments), axis=0)
+    solved = solve_ivp(
+        lambda _, state: rate(state), (0.0, moments[-1]), start, t_eval=moments, method="RK45", rtol=1e-8, atol=1e-10
+    )
+    if not solved.success:
+        raise ValueError(f"the flow could not be integrated up to time {moments[-1]:g}: {solved.message}")
+    return np.asarray(solved.y.T)

@@ -1,21 +1,40 @@
-"""Training by steps: gradient descent on the population loss, and stochastic gradient descent on drawn sequences."""
-
-from __future__ import annotations
+"""Training by steps: gradient descent on the population loss, and the schedules of the paper's experiments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from digitwise.theory.attention import Model, Params
-from digitwise.theory.ring import Array, Ring, Setting, Supervision, pool_lags
+from digitwise.theory.attention import (
+    FactoredAbsolute,
+    FactoredRelative,
+    Model,
+    Params,
+    attention_matrix,
+    check_decay,
+    flat_gradient,
+    population_gradient,
+)
+from digitwise.theory.ring import (
+    APE_SHIFTS,
+    Array,
+    Ring,
+    Setting,
+    Supervision,
+    invariant_spectrum,
+    invariant_vectors,
+    stream,
+    supervise,
+    unit_vector,
+)
 
-# Sampling is noisy and may climb a little on its way; this many times the first loss is lost.
-EXCURSION = 100.0
+DECAY = 0.1
+"""Weight decay of the experiments: small beside the other rates (8 and more), large enough to finish its work."""
 
 
 class Diverged(ValueError):
-    """The loss ran away. `step_size` is what was asked for, `suggestion` a step size that is safe from this start."""
+    """The loss ran away. `step_size` is the one given, `suggestion` is one that is safe from this start."""
 
     def __init__(self, what: str, step: int, step_size: float, suggestion: float) -> None:
         self.step, self.step_size, self.suggestion = step, step_size, suggestion
@@ -48,11 +67,14 @@ class Descent:
         """The time of the gradient flow that these steps cover."""
         return self.step * self.steps
 
+    @property
+    def remaining(self) -> float:
+        """The factor by which decay alone shrinks a vector that receives no gradient."""
+        return float((1 - self.step * self.decay) ** self.steps)
 
-def check_decay(decay: float) -> None:
-    """Weight decay is a rate towards zero: a negative one would blow the weights up."""
-    if not (np.isfinite(decay) and decay >= 0):
-        raise ValueError(f"decay must be 0 or more, not {decay!r}")
+    def halved(self) -> "Descent":
+        """The same time in steps of half the size."""
+        return Descent(self.step / 2, self.steps * 2, self.decay)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,99 +86,16 @@ class Run:
     losses: Array
 
 
-def population_gradient(model: Model, params: Params, supervision: Supervision, decay: float = 0.0) -> Params:
-    """The gradient of the expected loss by every trained array, with the decay added."""
-    e, v = model.effective(params)
-    gradients = model.pull_back(params, *supervision.gradient(e, v))
-    trained = {name: g for name, g in gradients.items() if name not in model.frozen}
-    return {name: g + decay * params[name] for name, g in trained.items()} if decay else trained
-
-
 def descend(model: Model, params: Params, supervision: Supervision, descent: Descent) -> Run:
     """Gradient descent on the population loss, in closed form: no data are drawn."""
 
     def gradients(params: Params) -> Params:
         return population_gradient(model, params, supervision)
 
-    return _walk(model, params, supervision, descent, gradients, "gradient descent", None)
+    return walk(model, params, supervision, descent, gradients, "gradient descent", None)
 
 
-def descend_on_samples(
-    model: Model,
-    params: Params,
-    ring: Ring,
-    setting: Setting,
-    supervision: Supervision,
-    descent: Descent,
-    batch: int,
-    rng: np.random.Generator,
-) -> Run:
-    """Stochastic gradient descent: every step draws `batch` new sequences, each with its own window if shifted."""
-    if batch < 1:
-        raise ValueError(f"batch must be at least 1, not {batch!r}")
-
-    def gradients(params: Params) -> Params:
-        by_e, by_v = sample_gradient(model, params, ring, setting, supervision.theta, batch, rng)
-        pulled = model.pull_back(params, by_e, by_v)
-        return {name: g for name, g in pulled.items() if name not in model.frozen}
-
-    return _walk(model, params, supervision, descent, gradients, "stochastic gradient descent", EXCURSION)
-
-
-def sample_gradient(
-    model: Model, params: Params, ring: Ring, setting: Setting, theta: Array, batch: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Gradients by (e, v) of the loss of `batch` drawn sequences, scaled to estimate the population's.
-
-    Only the tokens inside the window are drawn (x [batch, n_1, d]); the padded ones are zero and outputs at padded
-    positions are not supervised. With shifts a sequence is one of n windows, hence the factor n.
-    """
-    first = rng.integers(ring.n, size=batch) if setting.shifts else np.zeros(batch, dtype=np.int64)
-    where = (first[:, None] + np.arange(ring.n_1)) % ring.n  # [batch, n_1]
-    rows = np.arange(batch)[:, None]
-    x = rng.standard_normal((batch, ring.n_1, ring.d))
-    e, v = model.effective(params)
-    matrix = e[(np.arange(ring.n)[:, None] - np.arange(ring.n)) % ring.n] if model.relative else e
-    said, wanted = np.zeros((batch, ring.n)), np.zeros((batch, ring.n))
-    said[rows, where], wanted[rows, where] = x @ v, x @ theta
-    supervised = np.zeros((batch, ring.n), dtype=bool)
-    supervised[rows, where] = True
-    errors = np.where(supervised, said @ matrix.T - wanted @ ring.target.T, 0.0)  # [batch, n]
-    scale = 2 * (ring.n if setting.shifts else 1) / batch
-    by_matrix = scale * errors.T @ said
-    by_v = scale * np.einsum("br,brd->d", (errors @ matrix)[rows, where], x)
-    return (pool_lags(by_matrix) if model.relative else by_matrix), by_v
-
-
-def sharpness(model: Model, params: Params, supervision: Supervision, iterations: int = 30) -> float:
-    """The largest curvature of the population loss in magnitude, by power iteration on differences of gradients."""
-    rng = np.random.default_rng(0)
-    names = [name for name in params if name not in model.frozen]
-    direction = {name: rng.standard_normal(params[name].shape) for name in names}
-    here = population_gradient(model, params, supervision)
-    size = 0.0
-    for _ in range(iterations):
-        norm = np.sqrt(sum(float(np.sum(direction[name] ** 2)) for name in names))
-        if norm == 0:
-            break
-        nudge = 1e-5 / norm
-        moved = {name: params[name] + nudge * direction[name] if name in names else params[name] for name in params}
-        there = population_gradient(model, moved, supervision)
-        direction = {name: (there[name] - here[name]) / 1e-5 for name in names}
-        size = float(np.sqrt(sum(float(np.sum(direction[name] ** 2)) for name in names)))
-    return size
-
-
-def safe_step(model: Model, params: Params, supervision: Supervision) -> float:
-    """A step size that descends from here: a quarter of the inverse curvature.
-
-    Why a quarter: at a solution of (p^2 - b)^2 the curvature is 8 b, twice its magnitude at p = 0, so a quarter of the
-    inverse at a small start is a quarter of the limit 2 / (8 b) at the end.
-    """
-    return 0.25 / max(sharpness(model, params, supervision), 1e-12)
-
-
-def _walk(
+def walk(
     model: Model,
     params: Params,
     supervision: Supervision,
@@ -200,3 +139,99 @@ def _walk(
                     steps.append(step)
                     losses.append(loss)
     return Run(params, np.array(steps), np.array(losses))
+
+
+def safe_step(model: Model, params: Params, supervision: Supervision, iterations: int = 30) -> float:
+    """A step size that descends from here: a quarter of the inverse of the largest curvature.
+
+    The curvature comes from power iteration on differences of gradients. Why a quarter: at a solution of (p^2 - b)^2
+    the curvature is 8 b, twice its magnitude at p = 0, so a quarter of the inverse at a small start is a quarter of the
+    limit 2 / (8 b) at the end.
+    """
+    here, gradient, _ = flat_gradient(model, params, supervision)
+    slope, nudge = gradient(here), 1e-5
+    direction = np.random.default_rng(0).standard_normal(here.size)
+    for _ in range(iterations):
+        length = float(np.linalg.norm(direction))
+        if length == 0:
+            break
+        direction = (gradient(here + nudge * direction / length) - slope) / nudge
+    return 0.25 / max(float(np.linalg.norm(direction)), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A finished training with everything needed to judge it."""
+
+    ring: Ring
+    setting: Setting
+    model: Model
+    supervision: Supervision
+    descent: Descent
+    start: Params
+    run: Run
+
+    @property
+    def weights(self) -> tuple[Array, Array]:
+        """(M [n, n], v [d]) after training."""
+        return attention_matrix(self.model, self.run.params)
+
+    @property
+    def theta(self) -> Array:
+        """[d]: the direction that the target reads."""
+        return self.supervision.theta
+
+    @property
+    def test_loss(self) -> Array:
+        """[n]: expected loss at each position with tokens everywhere."""
+        return self.ring.test_loss(*self.weights, self.theta)
+
+    @property
+    def training_loss(self) -> float:
+        """Expected loss of one supervised output after training."""
+        return float(self.run.losses[-1]) / self.ring.outputs(self.setting)
+
+
+def begin(ring: Ring, setting: Setting, seed: int, model: Model | None = None) -> tuple[Model, Params, Supervision]:
+    """The model, its random start and its population loss; theta is shared by all settings of a seed."""
+    theta = unit_vector(ring.d, stream(seed, f"theta {ring.d}"))
+    model = model or (FactoredRelative() if setting.relative else FactoredAbsolute())
+    # The sizes are part of the name: otherwise runs of different size share draws, and a mean over sizes misleads.
+    name = f"start {type(model).__name__} {setting.name} {ring.n} {ring.n_1} {ring.d}"
+    return model, model.start(ring, theta, stream(seed, name)), supervise(ring, setting, theta)
+
+
+def begin_invariant(ring: Ring, seed: int, name: str) -> tuple[Array, Model, Params, Supervision]:
+    """The eigenvalues of a translation-invariant start (eq. initialization), then as `begin` with that start."""
+    rng = stream(seed, name)
+    spectrum = invariant_spectrum(ring, rng)
+    model, start, supervision = begin(ring, APE_SHIFTS, seed)
+    return spectrum, model, {**start, "p": invariant_vectors(ring, spectrum, rng)}, supervision
+
+
+def train(ring: Ring, setting: Setting, seed: int, descent: Descent, model: Model | None = None) -> Trained:
+    """Population gradient descent from the random start of this seed."""
+    model, start, supervision = begin(ring, setting, seed, model)
+    return Trained(ring, setting, model, supervision, descent, start, descend(model, start, supervision, descent))
+
+
+@lru_cache(maxsize=256)
+def experiment(ring: Ring, setting: Setting, seed: int) -> Trained:
+    """One of the paper's experiments with our schedule, trained once and kept for the table and the figures."""
+    return train(ring, setting, seed, schedule(ring, setting))
+
+
+def schedule(ring: Ring, setting: Setting, decay: float = DECAY) -> Descent:
+    """A step size and a duration that fit the task.
+
+    The step is a share of the inverse curvature at the solution. The duration is what the slowest process needs: the
+    decay of what is unseen (by a factor exp(-6)), or, with shifts, the fit itself.
+    """
+    check_decay(decay)
+    if setting.relative:
+        # p . u times v: the curvature is a sum of three products of two norms, each about (sum b^2)^(1/3) squared
+        step = 1.2 / (2 * ring.n_1 * 3 * max(ring.variance, 1.0) ** (2 / 3))
+    else:  # at least 1: the random start has eigenvalues of that size
+        step = 0.72 / (8 * (ring.n_1 if setting.shifts else 1) * max(ring.top, 1.0))
+    time = 60 / ring.n_1 if setting.shifts else 6 / decay if decay > 0 else 10.0
+    return Descent(step, max(1, round(time / step)), decay)

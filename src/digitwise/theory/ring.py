@@ -1,28 +1,28 @@
-"""The regression task on a ring, and everything about it that training can see.
+"""The regression task on a ring, and its expected loss in closed form.
 
-Shapes: n positions on the ring, d entries of a token, n_1 positions that carry a token during training.
+Shapes: n positions on the ring, d entries per token, n_1 positions that carry a token during training.
 
-    s = X theta                    [n]     what a token x_i says: <theta, x_i>, standard normal when x_i is
+    s = X theta                    [n]     the number that each token carries, standard normal because |theta| = 1
     y = B s                        [n]     eq. regression_y_x, with B the circulant `Ring.target`
-    y_hat = M X v                  [n]     every model of the paper, with M [n, n] its attention and v [d] its read-out
+    y_hat = M X v                  [n]     every model of the paper: M [n, n] is its attention, v [d] its read-out
 
-Because tokens are independent standard normals, E <a, x_i> <b, x_j> = <a, b> if i = j and 0 otherwise. So the expected
-loss is a weighted sum over pairs of positions, and the weights are plain counts:
+Tokens are independent standard normals, so E <a, x_i> <b, x_j> is <a, b> if i = j and 0 otherwise. The expected loss is
+therefore a weighted sum over pairs of positions, and the weights are plain counts:
 
     E loss(M, v) = sum_{i, r} C[i, r] * |M[i, r] v - B[i, r] theta|^2
 
 C[i, r] is the number of training windows that contain both i and r: one window for APE (eq. eq:loss_noaug), n shifted
-windows for the augmented loss (eq. eq:loss_aug). A pair that no window contains has C = 0, and nothing teaches it:
-the three results of the paper are three answers to what becomes of such a pair.
+windows for the augmented loss (eq. eq:loss_aug). A pair that no window contains has C = 0 and receives no gradient. The
+paper's three results are three answers to one question: what becomes of such a pair?
 """
 
-from __future__ import annotations
-
-import zlib
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+
+from digitwise.rng import generator
 
 Array = NDArray[np.float64]
 
@@ -47,9 +47,7 @@ class Ring:
             if not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
         if self.n_1 > self.n:
-            raise ValueError(
-                f"n_1 must not exceed n: the window of {self.n_1} does not fit a ring of {self.n} positions"
-            )
+            raise ValueError(f"n_1 must not exceed n: the window of {self.n_1} does not fit a ring of {self.n}")
         if not isinstance(self.beta, tuple):
             raise ValueError(f"beta must be a tuple (beta_1, ..., beta_m), for instance (0.5,), not {self.beta!r}")
         if 2 * self.m >= self.n:
@@ -62,7 +60,7 @@ class Ring:
 
     @property
     def m(self) -> int:
-        """How far the target looks to either side."""
+        """How many neighbours on either side enter the target."""
         return len(self.beta)
 
     @property
@@ -89,6 +87,29 @@ class Ring:
         """E y_i^2 = alpha^2 + 2 sum beta_m^2: the loss of a model that always answers 0."""
         return float(np.sum(self.lag_target**2))
 
+    @property
+    def top(self) -> float:
+        """alpha + 2 sum beta_m in magnitude: a bound on the eigenvalues of the target."""
+        return abs(self.alpha) + 2 * sum(abs(weight) for weight in self.beta)
+
+    def outputs(self, setting: "Setting") -> int:
+        """How many outputs the summed loss counts: divide by it for the mean squared error of one output."""
+        return self.n_1 * (self.n if setting.shifts else 1)
+
+    def test_loss(self, matrix: Array, v: Array, theta: Array) -> Array:
+        """[n]: E (y_hat_i - y_i)^2 at each position when all n positions carry tokens."""
+        return np.asarray(pair_loss(matrix, self.target, v, theta).sum(axis=1))
+
+
+# The paper's two experiments, by their m. Sizes are the paper's; alpha and beta are not printed there. Ours keep the
+# target positive definite (see docs/theory.md): eigenvalues of M1 are between 1 and 3, of M5 between 0.8 and 8.
+M1 = Ring(n=51, n_1=10, d=200, alpha=2.0, beta=(0.5,))
+M5 = Ring(n=51, n_1=20, d=200, alpha=2.0, beta=(1.0, 0.8, 0.6, 0.4, 0.2))
+
+# Other weights, to show that the picture does not hang on the choice: the edge of what P P' can fit, a large alpha, a
+# negative neighbour, none at all.
+OTHER_WEIGHTS = tuple(Ring(alpha=a, beta=(b,)) for a, b in ((1.0, 0.5), (3.0, 0.3), (2.0, -0.5), (1.5, 0.0)))
+
 
 def circulant(lags: Array) -> Array:
     """[n] -> [n, n]: entry (i, r) is lags[i - r], read around the ring.
@@ -109,7 +130,7 @@ def pool_lags(pairs: Array) -> Array:
 
 @dataclass(frozen=True)
 class Setting:
-    """One of the paper's three settings: which positions the model knows, and whether training data are shifted."""
+    """One of the paper's three settings: relative or absolute positions, training data shifted or not."""
 
     name: str
     title: str
@@ -148,7 +169,7 @@ def pair_loss(e: Array, b: Array, v: Array, theta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """What the population loss knows: sum counts * |e v - target theta|^2 over the effective weights e of a model.
+    """The population loss: sum counts * |e v - target theta|^2 over the effective weights e of a model.
 
     For absolute positions e is the attention matrix M [n, n]; for relative positions it is the vector of lags a [n],
     and the counts of all pairs with the same lag are pooled. That pooling is the whole difference between the two.
@@ -178,43 +199,49 @@ def supervise(ring: Ring, setting: Setting, theta: Array) -> Supervision:
     return Supervision(counts, ring.target, theta)
 
 
-def supervised_outputs(ring: Ring, setting: Setting) -> int:
-    """How many outputs the summed loss counts: divide by it to get the mean squared error of one output."""
-    return ring.n_1 * (ring.n if setting.shifts else 1)
+def stream(seed: int, name: str) -> np.random.Generator:
+    """One generator per (seed, name), with the key of `digitwise.rng`.
 
-
-def test_loss(ring: Ring, matrix: Array, v: Array, theta: Array) -> Array:
-    """[n]: E (y_hat_i - y_i)^2 at each position when all n positions carry tokens."""
-    return np.asarray(pair_loss(matrix, ring.target, v, theta).sum(axis=1))
-
-
-def sampled_test_loss(
-    ring: Ring, matrices: list[Array], readouts: list[Array], theta: Array, samples: int, rng: np.random.Generator
-) -> Array:
-    """[models, n]: the same from drawn tokens, the same draws for every model (in slices: 5,000 rings are 400 MB)."""
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, not {samples}")
-    total = np.zeros((len(matrices), ring.n))
-    for begin in range(0, samples, 250):
-        x = rng.standard_normal((min(250, samples - begin), ring.n, ring.d))
-        y = (x @ theta) @ ring.target.T
-        for k, (matrix, v) in enumerate(zip(matrices, readouts, strict=True)):
-            total[k] += np.sum(((x @ v) @ matrix.T - y) ** 2, axis=0)
-    return total / samples
-
-
-# pytest would otherwise collect the function as a test wherever it is imported
-test_loss.__test__ = False  # type: ignore[attr-defined]
-
-
-def generator(seed: int, name: str) -> np.random.Generator:
-    """A stream of its own for every (seed, name): nothing here touches numpy's global state."""
+    The key seeds PCG64 here and SFC64 there: the numbers of docs/theory.md were drawn with PCG64.
+    """
     if seed < 0:
         raise ValueError(f"seed must not be negative, not {seed}")
-    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return np.random.default_rng(cast(np.random.SeedSequence, generator(seed, name).bit_generator.seed_seq))
 
 
 def unit_vector(d: int, rng: np.random.Generator) -> Array:
     """A uniformly random direction: the theta of a run."""
     draw = rng.standard_normal(d)
     return draw / np.linalg.norm(draw)
+
+
+def invariant_spectrum(ring: Ring, rng: np.random.Generator) -> Array:
+    """[n]: the eigenvalues of a random translation-invariant start with A_0 near 1 and A_j of size 1 / sqrt(d).
+
+    When d is a multiple of n, take d / n blocks of n Gaussian entries and let p_k be all blocks shifted by k: inner
+    products then depend on the distance only. The eigenvalues of that Gram matrix are independent Gamma variables; the
+    same law with a broken shape serves every other d. (For d < n no vectors have such a Gram matrix, but the equations
+    for A_j still hold.)
+    """
+    shape = ring.d / ring.n
+    spectrum = np.zeros(ring.n)
+    for f in range(ring.n // 2 + 1):
+        alone = f == 0 or 2 * f == ring.n  # a real mode; the others come in pairs of cosine and sine
+        draw = rng.gamma(shape / 2, 2 / shape) if alone else rng.gamma(shape, 1 / shape)
+        spectrum[f] = spectrum[-f % ring.n] = draw
+    return spectrum
+
+
+def lags_of_spectrum(spectrum: Array) -> Array:
+    """[n] -> [n]: the first row of the circulant matrix with these eigenvalues."""
+    return np.fft.ifft(spectrum).real
+
+
+def invariant_vectors(ring: Ring, spectrum: Array, rng: np.random.Generator) -> Array:
+    """p [n, d] whose Gram matrix is the circulant with this spectrum, turned at random in its d dimensions."""
+    if ring.d < ring.n:
+        raise ValueError(f"d = {ring.d} is too small: a translation-invariant start needs d of at least n = {ring.n}")
+    fourier = np.fft.fft(np.eye(ring.n)) / np.sqrt(ring.n)
+    root = (fourier.conj().T * np.sqrt(spectrum)) @ fourier  # the symmetric square root, real and circulant
+    basis, _ = np.linalg.qr(rng.standard_normal((ring.d, ring.n)))
+    return root.real @ basis.T
