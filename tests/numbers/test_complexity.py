@@ -76,13 +76,13 @@ def window(problem, place):
     raise AssertionError
 
 
-def rounds(columns, reach):
+def rounds(columns, farthest):
     """The corrected algorithm, column by column in a dictionary of what arrives where."""
     count = 0
     while any(c > 9 for c in columns.values()):
         arriving = dict.fromkeys(columns, 0)
         for place, content in columns.items():
-            for distance in range(reach + 1):
+            for distance in range(farthest + 1):
                 arriving[place + distance] = arriving.get(place + distance, 0) + content // 10**distance % 10
         columns, count = arriving, count + 1
     return count

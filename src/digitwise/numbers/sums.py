@@ -146,8 +146,8 @@ def _law(length: int, base: int, leading: bool, measure: str, exact: bool, last:
     if measure == "joint" and not exact:
         probabilities = np.maximum(by_class, 0.0)  # differences of equal floats may be -1e-17
     else:
-        probabilities = np.vectorize(lambda count: Fraction(count, problems), otypes=[object])(by_class)
-        probabilities = probabilities if exact else probabilities.astype(np.float64)
+        fractions = [Fraction(count, problems) for count in by_class.flat]
+        probabilities = np.array(fractions, dtype=object if exact else np.float64).reshape(by_class.shape)
     probabilities.setflags(write=False)  # laws are remembered, so nobody may change one
     return Law(probabilities, "exact" if exact else "double", last < length)
 
