@@ -6,6 +6,7 @@ from digitwise.data.carries import (
     ConsecutiveCarries,
     MixedComplexity,
     NinesRun,
+    Practice,
     UniformComplexity,
 )
 from digitwise.data.distributions import (
@@ -19,7 +20,6 @@ from digitwise.data.distributions import (
     UniformLengths,
     UniformValues,
 )
-from digitwise.data.practice import Practice
 
 DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
 
