@@ -90,8 +90,8 @@ def _estimate(multiplier: int, length: int, leading: bool, upto: int, samples: i
 
 @lru_cache(maxsize=16)
 def _count(multiplier: int, length: int, leading: bool, exact: bool, upto: int) -> Law:
-    """The differences of P(levels <= 0), P(levels <= 1), ...; the formula for the levels turns each limit into one on
-    m, then (unless k = 1) into one on m', then into limits 0, 1, ... on the cascade."""
+    """The differences of P(levels <= 0), P(levels <= 1), ...: no level means that no m exceeds 9; if k > 1, at most one
+    level means that no m' does; each further limit is one on the cascade, 0, 1, and so on."""
     states = reachable_states(multiplier)
     # Python's integers hold anything; int64 holds the 10^18 multiplicands of one multiplier and is far faster.
     dtype: Any = np.float64 if not exact else np.int64 if length <= 18 else object

@@ -131,23 +131,24 @@ def law(
 
 @lru_cache(maxsize=32)
 def _law(length: int, base: int, leading: bool, measure: str, exact: bool, last: int) -> Law:
-    """The differences between successive limits 0, ..., `last`; the limit `last` forbids nothing, so its class holds
-    everything longer."""
-    plain, top = columns(base), columns(base, leading)
+    """Count the problems within each limit 0, ..., `last`, and take differences. The limit `last` forbids nothing, so
+    its class holds everything longer."""
+    plain, top = columns(base), columns(base, leading)  # every column but the topmost; the topmost one
     problems = plain.total ** (length - 1) * top.total
     if measure == "joint":
-        by_class = _joint_at_most(length, plain, top, exact, last)
+        within = _joint_at_most(length, plain, top, exact, last)
     else:
         at_most = _cascade_at_most if measure == "cascade" else _untriggered_at_most
-        by_class = np.array([*(at_most(limit, length, plain, top) for limit in range(last)), problems], dtype=object)
-    for axis in range(by_class.ndim):
-        by_class = np.diff(by_class, axis=axis, prepend=0)
+        within = np.array([*(at_most(limit, length, plain, top) for limit in range(last)), problems], dtype=object)
+    differences = within
+    for axis in range(within.ndim):
+        differences = np.diff(differences, axis=axis, prepend=0)
 
     if measure == "joint" and not exact:
-        probabilities = np.maximum(by_class, 0.0)  # differences of equal floats may be -1e-17
+        probabilities = np.maximum(differences, 0.0)  # differences of equal floats may be -1e-17
     else:
-        fractions = [Fraction(count, problems) for count in by_class.flat]
-        probabilities = np.array(fractions, dtype=object if exact else np.float64).reshape(by_class.shape)
+        fractions = [Fraction(count, problems) for count in differences.flat]
+        probabilities = np.array(fractions, dtype=object if exact else np.float64).reshape(differences.shape)
     probabilities.setflags(write=False)  # laws are remembered, so nobody may change one
     return Law(probabilities, "exact" if exact else "double", last < length)
 
@@ -179,19 +180,19 @@ def _untriggered_at_most(u: int, length: int, plain: Columns, top: Columns) -> i
 
 
 def _joint_at_most(length: int, plain: Columns, top: Columns, exact: bool, last: int) -> NDArray[Any]:
-    """Problems without a cascade longer than c and an untriggered run longer than u, `[c, u]`, for all limits up to
-    `last` at once: step by step with (1). If not `exact`, the same steps with shares of the problems."""
+    """Problems without a cascade longer than c and without an untriggered run longer than u, `[c, u]`, for all limits
+    up to `last` at once: all steps of (1). If not `exact`, the same steps with shares of the problems."""
     c, u = np.ogrid[: last + 1, : last + 1]
     avoid = np.zeros((length + 1, last + 1, last + 1), dtype=object if exact else np.float64)
     avoid[0] = 1
     if not exact:
         plain, top = (Columns._make(ways / sorts.total for ways in sorts) for sorts in (plain, top))
 
-    def factors(column: Columns) -> tuple[Any, NDArray[Any], NDArray[Any]]:
-        """W, C and R if the uppermost column is like `column`; the limit `last` forbids nothing."""
-        words = [*(_cascade_word(limit, plain, column) for limit in range(last)), 0]
-        nines = [*(_run_nines(limit, plain, column) for limit in range(last)), 0]
-        return column.total if exact else 1, np.array(words, avoid.dtype)[:, None], np.array(nines, avoid.dtype)
+    def factors(uppermost: Columns) -> tuple[Any, NDArray[Any], NDArray[Any]]:
+        """W, C for each c and R for each u; the limit `last` forbids nothing."""
+        words = [*(_cascade_word(limit, plain, uppermost) for limit in range(last)), 0]
+        nines = [*(_run_nines(limit, plain, uppermost) for limit in range(last)), 0]
+        return uppermost.total if exact else 1, np.array(words, avoid.dtype)[:, None], np.array(nines, avoid.dtype)
 
     def shorter(n: NDArray[np.int64]) -> NDArray[Any]:
         return np.where(n >= 0, avoid[np.maximum(n, 0), c, u], 0)
@@ -204,22 +205,22 @@ def _joint_at_most(length: int, plain: Columns, top: Columns, exact: bool, last:
     return avoid[length]
 
 
-def _cascade_word(c: int, plain: Columns, last: Columns) -> int:
-    """C: ways to write a high column and c nines above it, if the word ends with a column like `last`."""
-    return last.high if c == 0 else plain.high * plain.nine ** (c - 1) * last.nine
+def _cascade_word(c: int, plain: Columns, uppermost: Columns) -> int:
+    """C: ways to write a high column and c nines above it; the uppermost column of the word may have its own ways."""
+    return uppermost.high if c == 0 else plain.high * plain.nine ** (c - 1) * uppermost.nine
 
 
-def _run_nines(u: int, plain: Columns, last: Columns) -> int:
-    """R: ways to write u + 1 nines that end with a column like `last`."""
-    return plain.nine**u * last.nine
+def _run_nines(u: int, plain: Columns, uppermost: Columns) -> int:
+    """R: ways to write u + 1 nines; the uppermost one may have its own ways."""
+    return plain.nine**u * uppermost.nine
 
 
 def _avoid_one_word(n: int, total: int, size: int, ways: int) -> int:
     """Sequences of n columns without a word of `size` columns: (1) for one word, solved by inclusion and exclusion.
 
-    k words that do not overlap stand in n columns in C(n - k (size - 1), k) ways, and all other columns are free:
+    There are binomial(n - k (size - 1), k) ways to place k words, which do not overlap, and all other columns are free:
 
-        sum over k of  (-1)^k C(n - k (size - 1), k) ways^k total^(n - k size)
+        sum over k of  (-1)^k binomial(n - k (size - 1), k) ways^k total^(n - k size)
 
     With so few terms all 1,001 classes of 1,000 digits take a tenth of a second.
     """
