@@ -1,12 +1,15 @@
 """Samplers against rejection: draw uniformly, keep what has the property, and compare how often each problem comes."""
 
+import doctest
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from digitwise.data import ExactLength, NoCarry, UniformValues
+from digitwise.cli.bench import sampler_rates
+from digitwise.data import ExactLength, NoCarry, UniformValues, machines
 from digitwise.data.carries import (
     CONDITIONAL,
     Cascade,
@@ -14,7 +17,6 @@ from digitwise.data.carries import (
     MixedComplexity,
     NinesRun,
     UniformComplexity,
-    sampler_rates,
 )
 from digitwise.numbers import complexity as cx
 from digitwise.numbers import digits as dg
@@ -201,6 +203,11 @@ def test_the_papers_mixture():
     classes = measure(cx.cascade, MixedComplexity(5).draw(generator(9, "mixed"), 60_000, 2, 5))
     values = np.array([0.0503284375, 0.7757465625, 0.160425, 0.0126, 0.000855, 0.000045])
     assert chisquare(np.bincount(classes, minlength=6), 60_000 * (values + 1 / 6) / 2).pvalue > UNLIKELY
+
+
+def test_the_machine_of_the_docstring():
+    failed, tried = doctest.testmod(machines)
+    assert tried and not failed
 
 
 def test_no_carries_is_one_law():

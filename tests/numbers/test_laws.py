@@ -1,5 +1,6 @@
 """The laws against counting every problem, and the numbers in docs/complexity.md against the laws."""
 
+import doctest
 import itertools
 import json
 from collections import Counter
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from digitwise.numbers import complexity as cx
+from digitwise.numbers import products, sums
 from digitwise.numbers.products import levels_law
 from digitwise.numbers.sums import law
 from digitwise.paper.law_figures import PANELS, draw, report
@@ -54,9 +56,15 @@ def test_all_problems_counted(base, length, leading):
     assert (law(length, base, leading, "joint").probabilities == wanted).all()
     assert (law(length, base, leading).probabilities == wanted.sum(1)).all()
     assert (law(length, base, leading, "untriggered").probabilities == wanted.sum(0)).all()
-    for kind, exact in (("joint", wanted), ("cascade", wanted.sum(1)), ("untriggered", wanted.sum(0))):
-        floats = law(length, base, leading, kind, exact=False)
+    for measure, exact in (("joint", wanted), ("cascade", wanted.sum(1)), ("untriggered", wanted.sum(0))):
+        floats = law(length, base, leading, measure, exact=False)
         assert floats.method == "double" and abs(floats.probabilities - exact.astype(float)).max() < 1e-14
+
+
+@pytest.mark.parametrize("module", [sums, products])
+def test_the_examples_of_the_docstrings(module):
+    failed, tried = doctest.testmod(module)
+    assert tried and not failed
 
 
 def test_five_digits_exactly():
@@ -75,9 +83,9 @@ def test_marginals_and_open_classes(length, base, leading, upto):
     """The joint law is a third way to the two others: a recurrence where they are sums of binomials."""
     joint = law(length, base, leading, "joint", upto=upto)
     assert joint.probabilities.sum() == 1 and (joint.probabilities >= 0).all()
-    for kind, axis in (("cascade", 1), ("untriggered", 0)):
-        full = law(length, base, leading, kind)
-        cut = law(length, base, leading, kind, upto=upto)
+    for measure, axis in (("cascade", 1), ("untriggered", 0)):
+        full = law(length, base, leading, measure)
+        cut = law(length, base, leading, measure, upto=upto)
         assert full.probabilities.sum() == 1
         assert cut.probabilities.tolist() == joint.probabilities.sum(axis).tolist()
         assert cut.open == (upto < length)
@@ -90,7 +98,7 @@ def test_measured_frequencies_follow_the_joint_law():
     first, second = rng.integers(0, 10, (2, 100_000, 30), dtype=np.uint8)
     classes = [np.minimum(measure(first, second), 4) for measure in (cx.cascade, cx.untriggered)]
     seen = np.bincount(classes[0] * 5 + classes[1], minlength=25).reshape(5, 5)
-    expected = 100_000 * law(30, kind="joint", exact=False, upto=4).probabilities
+    expected = 100_000 * law(30, measure="joint", exact=False, upto=4).probabilities
     likely = expected > 5
     chi_square = ((seen - expected)[likely] ** 2 / expected[likely]).sum()
     assert chi_square < 55  # 20 degrees of freedom: p = 0.00004
@@ -162,7 +170,7 @@ def test_the_papers_products():
         ({"length": 0}, "length of at least 1, not 0"),
         ({"length": -3}, "length of at least 1, not -3"),
         ({"length": 5, "base": 1}, "base of at least 2, not 1"),
-        ({"length": 5, "kind": "rounds"}, "no law of kind 'rounds'; there is cascade, untriggered, joint"),
+        ({"length": 5, "measure": "rounds"}, "no law of the measure 'rounds'; there is cascade, untriggered, joint"),
         ({"length": 5, "upto": 0}, "upto must be at least 1"),
     ],
 )
@@ -219,7 +227,7 @@ def test_the_page_tells_the_truth():
     assert table("exact") == [["probability", *FIVE_DIGITS]]
     for digits, *chances in table("lengths"):
         cascades = law(int(digits), exact=False, upto=5).probabilities[1:]
-        runs = law(int(digits), exact=False, upto=5, kind="untriggered").probabilities[5:]
+        runs = law(int(digits), exact=False, upto=5, measure="untriggered").probabilities[5:]
         assert chances == [f"{chance:.6f}" for chance in [*cascades, *runs]], digits
     for name, *chances in table("levels"):
         multiplier, length = name.removesuffix(" digits").split(" x ")

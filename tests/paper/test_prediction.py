@@ -48,7 +48,7 @@ def test_a_model_that_fails_on_cascades_above_three(at):
 def test_a_model_that_takes_every_long_run_for_a_cascade():
     """Right on all cascades, wrong on untriggered runs of 3 and more: what triggered cascades alone cannot show."""
     counts = measured(lambda a, b: complexity.untriggered(a, b) < 3, 12)
-    truth = float(law(50, leading=True, kind="untriggered", exact=False).at_most(2))
+    truth = float(law(50, leading=True, measure="untriggered", exact=False).at_most(2))
     found = predict(counts, 50)
     assert found["interval"][0] <= truth <= found["interval"][1]
     assert truth < 0.98

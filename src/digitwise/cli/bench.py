@@ -4,12 +4,13 @@ import platform
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 
 from digitwise.data import Distribution, ExactLength, UniformValues
-from digitwise.data.carries import sampler_rates
+from digitwise.data.carries import Cascade, ConsecutiveCarries, MixedComplexity, NinesRun, UniformComplexity
 from digitwise.encodings import Absolute, Relative
 from digitwise.paper.recipes import PAPER
 from digitwise.rng import generator
@@ -54,13 +55,31 @@ def data(problems: int = 50_000, repeats: int = 10) -> list[dict[str, Any]]:
 
 
 def samplers() -> list[dict[str, Any]]:
-    """Problems a second of each conditional sampler on one core; rare ones must cost what common ones cost."""
+    """Problems per second of each conditional sampler on one core; rare problems must cost as much as common ones."""
     return [
         {"sampler": name, "digits": digits, "a second": round(rate)}
         for digits in (50, 40)
         for name, rate in sampler_rates(digits).items()
         if digits == 50 or name.startswith("cascade")
     ]
+
+
+def sampler_rates(length: int = 50, count: int = 20_000) -> dict[str, float]:
+    """Problems per second of each conditional sampler, once its tables are built."""
+    samplers: dict[str, Distribution] = {
+        "cascade 2": Cascade(2, length),
+        f"cascade {length}": Cascade(length, length),
+        "uniform over complexity": UniformComplexity(length),
+        "mixed": MixedComplexity(length),
+        f"nines {length // 2} with carry": NinesRun(length // 2, length, True),
+        f"nines {length // 2} without carry": NinesRun(length // 2, length, False),
+        f"consecutive {length // 2}": ConsecutiveCarries(length // 2, length),
+    }
+    rates = {}
+    for name, sampler in samplers.items():
+        rng = generator(0, "rates", name)
+        rates[name] = count / best_time(partial(sampler.draw, rng, count, 2, length), repeats=1)
+    return rates
 
 
 def step(batch: int = 64, canvas: int = 50, rounds: int = 4) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from digitwise.data.carries import (
     ConsecutiveCarries,
     MixedComplexity,
     NinesRun,
+    Practice,
     UniformComplexity,
 )
 from digitwise.data.distributions import (
@@ -23,7 +24,6 @@ from digitwise.data.distributions import (
     UniformLengths,
     UniformValues,
 )
-from digitwise.data.practice import Practice
 from digitwise.data.suites import Suite
 from digitwise.tasks.base import Distribution
 

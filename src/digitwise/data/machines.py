@@ -1,9 +1,26 @@
 """Columns drawn under a condition on their chains, without rejection.
 
-Only three sorts of columns matter (below, at or above 9; see `laws`), so a sum is drawn in two steps. First the sorts,
-from the ones upwards, by a small machine whose *state* says how long the chain below is and whether the wanted length
-has been reached; each step is weighted by the ways to finish from where it leads, which are counted beforehand from
-the top down. Then the pair of digits of each column, uniform among those of its sort.
+Only the sort of a column matters: low, nine or high (see `numbers.sums`). So a sum is drawn in two steps: the sorts of
+its columns, from the ones upwards, and then a uniform pair of digits for each column of the drawn sort.
+
+A small machine reads the sorts and accepts those that meet the condition. This is `cascades(2)`, which accepts a sum
+if its longest cascade has exactly 2 columns. Its state is the length of the cascade that ends with the last column
+read, plus 3 once a cascade of 2 columns has occurred. It starts in state 0 and accepts in the states 3, 4 and 5:
+
+    state                                                next state after   low   nine   high
+    0    no cascade ends here                                                0     0      1
+    1    a cascade of 1 column ends here                                     0     5      1
+    2    never entered, because 2 columns lead to state 5
+    3    like 0, after a cascade of 2 columns                                3     3      4
+    4    like 1, after a cascade of 2 columns                                3     5      4
+    5    a cascade of 2 columns ends here                                    3    dead    4
+
+For example, low, high, nine, low leads to 0, 1, 5, 3 and is accepted; one more nine before the last low is not. If
+each step is taken with a probability proportional to the number of ways to finish after it, every accepted sum is
+equally likely. These numbers are counted beforehand, from the top column down.
+
+>>> cascades(2).follow[[0, 1, 3, 4, 5]].tolist()
+[[0, 0, 1], [0, 5, 1], [3, 3, 4], [3, 5, 4], [3, -1, 4]]
 """
 
 from collections.abc import Callable
@@ -22,115 +39,115 @@ DEAD = -1
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """The next state for each state and sort of column. All start in state 0: below place 0 there is no carry."""
+    """The next state after each state and sort. It starts in state 0, as no carry enters the ones."""
 
-    follow: NDArray[np.int64]  # [states, 3], DEAD for a column that must not come
-    final: NDArray[np.bool_]  # [states]
-    exit: int = 0  # the state right behind a run of nines, if the machine is used there
+    follow: NDArray[np.int64]  # [states, 3], DEAD after a column that must not come
+    accepts: NDArray[np.bool_]  # [states], whether the columns may end there
+    after_run: int = 0  # the state right above a run of nines that was put there; the next column must not be a nine
 
 
 def cascades(longest: int) -> Machine:
-    """States: the cascade that reaches up to here has 0 to `longest` columns; the same once `longest` was reached."""
-    size = longest + 1
-    follow = np.full((2 * size, 3), DEAD)
-    for reached in (0, size):
-        for current in range(size):
-            state = reached + current
-            follow[state, LOW] = reached
-            follow[state, NINE] = reached if current == 0 else state + 1 if current < longest else DEAD
-            follow[state, HIGH] = reached + 1 if longest else DEAD
-    # Arriving at a cascade of `longest` columns moves to the second half.
-    follow[follow == longest] = size + longest
-    if longest == 0:
-        follow[:, :2] = size
-    return Machine(follow, np.arange(2 * size) >= size)
+    """Accepts if the longest cascade has exactly `longest` columns. The module's docstring shows the states."""
+    return _exactly(longest, lambda length: (0, length + 1 if length else 0, 1))
 
 
 def consecutive(longest: int) -> Machine:
-    """States: 0 to `longest` carries in a row reach up to here; the same once `longest` was reached."""
+    """Accepts if exactly `longest` carries is the most in a row, and no carry enters a nine. The states count the
+    carries in a row that end here, as those of `cascades` count columns."""
+    return _exactly(longest, lambda length: (0, DEAD if length else 0, length + 1))
+
+
+def _exactly(longest: int, grow: Callable[[int], tuple[int, int, int]]) -> Machine:
+    """`grow` tells how long a chain becomes with a low column, a nine and a high one."""
+    grown = np.array([grow(length) for length in range(longest + 1)])
+    grown[grown > longest] = DEAD
     size = longest + 1
-    follow = np.full((2 * size, 3), DEAD)
-    for reached in (0, size):
-        for current in range(size):
-            follow[reached + current, LOW] = reached
-            follow[reached + current, NINE] = reached if current == 0 else DEAD
-            follow[reached + current, HIGH] = reached + current + 1 if current < longest else DEAD
-    follow[follow == longest] = size + longest
-    return Machine(follow, np.arange(2 * size) >= size)
+    not_yet = np.where(grown == longest, grown + size, grown)
+    reached = np.where(grown == DEAD, DEAD, grown + size)
+    return Machine(np.concatenate([not_yet, reached]), np.arange(2 * size) >= size)
 
 
-def triggered_limit(run: int) -> Machine:
-    """No run of nines entered with a carry is longer than `run`. States: no carry, one and 0 to `run` nines, exit."""
+def triggered_at_most(run: int) -> Machine:
+    """Accepts if no run of nines that a carry enters is longer than `run`.
+
+    States: 0 if no carry ends here, 1 + n if a carry and n nines above it do, and `after_run`.
+    """
     follow = np.empty((run + 3, 3), dtype=np.int64)
     follow[:, LOW], follow[:, HIGH] = 0, 1
     follow[:, NINE] = [0, *range(2, run + 2), DEAD, DEAD]
-    return Machine(follow, np.ones(run + 3, dtype=bool), exit=run + 2)
+    return Machine(follow, np.ones(run + 3, dtype=bool), after_run=run + 2)
 
 
-def untriggered_limit(run: int) -> Machine:
-    """No run of nines entered without a carry is longer than `run`. States: 0 to `run` such nines, a carry, exit."""
+def untriggered_at_most(run: int) -> Machine:
+    """Accepts if no run of nines without a carry is longer than `run`.
+
+    States: n if n nines without a carry end here, run + 1 if a carry ends here, and `after_run`.
+    """
     follow = np.empty((run + 3, 3), dtype=np.int64)
     follow[:, LOW], follow[:, HIGH] = 0, run + 1
     follow[:, NINE] = [*range(1, run + 1), DEAD, run + 1, DEAD]
-    return Machine(follow, np.ones(run + 3, dtype=bool), exit=run + 2)
+    return Machine(follow, np.ones(run + 3, dtype=bool), after_run=run + 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A machine with the chances of its steps, given how many columns are left."""
+class Chances:
+    """How to draw a step by a uniform number: below `low` the column is low, below `nine` a nine, else high.
 
+    Tables are flat, because a lookup by `left * states + state` is faster than one by two indices; `left` is the
+    number of columns that are still to be drawn.
+    """
+
+    low: NDArray[np.float64]  # [left * states]
+    nine: NDArray[np.float64]  # [left * states]
     follow: NDArray[np.int64]  # [states * 3]
-    not_low: NDArray[np.float64]  # [left * states], a uniform number from here on up is no low column
-    high: NDArray[np.float64]  # [left * states], and from here on up a high one
     states: int
-    exit: int
+    after_run: int
 
 
 @lru_cache(maxsize=64)
-def table(build: Callable[[int], Machine], longest: int, places: int, leading: bool) -> Table:
-    """The weights of all ways to finish, from the last column backwards. Logarithms, as a cascade of 400 columns is
-    likelier by a factor of 10^400 where it has already begun."""
+def chances_of(build: Callable[[int], Machine], longest: int, places: int, leading: bool) -> Chances:
+    """The chances of the machine `build(longest)` for up to `places` columns; with `leading` the top digits are not
+    zero. The ways to finish are kept as logarithms: those of a cascade of 400 columns differ by a factor of 10^400."""
     machine = build(longest)
-    states = len(machine.final)
     with np.errstate(divide="ignore"):
-        sofar = np.log(machine.final.astype(float))
-        ways = {at_top: np.log(np.array(columns(10, at_top), dtype=float)) for at_top in (False, True)}
-    chances = np.zeros((places + 1, states, 3))
+        log_finish = np.log(machine.accepts.astype(float))
+        log_write = {at_top: np.log(np.array(columns(10, at_top), dtype=float)) for at_top in (False, True)}
+    share = np.zeros((places + 1, *machine.follow.shape))
     for left in range(1, places + 1):
-        step = np.append(sofar, -np.inf)[machine.follow] + ways[leading and left == 1]
-        sofar = np.logaddexp.reduce(step, axis=1)
-        possible = np.isfinite(sofar)
-        chances[left, possible] = np.exp(step[possible] - sofar[possible, None])
-    # What cannot come must not come by rounding either: a last sort that is impossible starts at exactly 1.
-    high = np.where(chances[..., HIGH] == 0, 1.0, chances[..., LOW] + chances[..., NINE])
-    not_low = np.where(chances[..., NINE] == 0, high, chances[..., LOW])
-    return Table(machine.follow.ravel(), not_low.ravel(), high.ravel(), states, machine.exit)
+        log_step = np.append(log_finish, -np.inf)[machine.follow] + log_write[leading and left == 1]
+        log_finish = np.logaddexp.reduce(log_step, axis=1)
+        possible = np.isfinite(log_finish)
+        share[left, possible] = np.exp(log_step[possible] - log_finish[possible, None])
+    # Rounding must not let an impossible sort come: its interval is empty, and the last possible one ends at exactly 1.
+    nine = np.where(share[..., HIGH] == 0, 1.0, share[..., LOW] + share[..., NINE])
+    low = np.where(share[..., NINE] == 0, nine, share[..., LOW])
+    return Chances(low.ravel(), nine.ravel(), machine.follow.ravel(), len(machine.accepts), machine.after_run)
 
 
-def walk(
+def draw_sorts(
     rng: np.random.Generator,
-    chances: Table,
+    chances: Chances,
     count: int,
     places: int,
     lengths: NDArray[np.int64] | None = None,
     start: int = 0,
 ) -> NDArray[np.uint8]:
-    """The sorts of `lengths` columns (all, if not given) of `count` problems, `[count, places]`; what stands beyond a
-    problem's length means nothing."""
+    """The sorts of the columns of `count` problems, `[count, places]`. If `lengths` is given, problem i has
+    `lengths[i]` columns, and what stands above them is meaningless."""
     state = np.full(count, start)
     left = np.full(count, places) if lengths is None else lengths
     sorts = np.empty((places, count), dtype=np.uint8)
     for place in range(places):
         at = np.maximum(left - place, 0) * chances.states + state
         drawn = rng.random(count)
-        sort = (drawn >= chances.not_low[at]).view(np.uint8) + (drawn >= chances.high[at]).view(np.uint8)
+        sort = (drawn >= chances.low[at]).view(np.uint8) + (drawn >= chances.nine[at]).view(np.uint8)
         sorts[place] = sort
-        # Beyond its length a problem only has to stay somewhere in the table.
+        # Above its length a problem may be in a dead state, which has no entry in the tables.
         state = np.maximum(chances.follow[state * 3 + sort], 0)
     return np.ascontiguousarray(sorts.T)
 
 
-def write(rng: np.random.Generator, sorts: NDArray[np.uint8], leading: bool) -> Digits:
+def draw_digits(rng: np.random.Generator, sorts: NDArray[np.uint8], leading: bool) -> Digits:
     """A uniform pair of digits for each column of the given sort: `[count, places] -> [count, 2, places]`."""
     first, second = _pairs(False)
     choice = rng.integers(0, len(first) // 3, sorts.shape, dtype=np.uint16) * np.uint16(3) + sorts
@@ -146,7 +163,8 @@ def write(rng: np.random.Generator, sorts: NDArray[np.uint8], leading: bool) -> 
 
 @lru_cache(maxsize=2)
 def _pairs(leading: bool) -> tuple[Digits, Digits]:
-    """First and second digits by `choice * 3 + sort`, so many choices that each pair of a sort occurs equally often."""
+    """First and second digits at `choice * 3 + sort`. The number of choices is a multiple of the number of pairs of
+    each sort, so a uniform choice gives uniform pairs whatever the sort."""
     digits = range(int(leading), 10)
     by_sort: list[list[tuple[int, int]]] = [[], [], []]
     for a in digits:

@@ -1,15 +1,15 @@
-"""How far one must look back to know a digit: the complexity of single problems, vectorised over the batch.
+"""How far back one must look to find a digit: the complexity of single problems, vectorised over the batch.
 
-An addition is judged by its column sums alone. A column below 9 sends no carry whatever reaches it, a column above 9
-always sends one, and a column of exactly 9 passes on what it gets. So a *chain* is a column that decides, followed
-upwards by columns of 9, and everything here is a property of the longest chains:
+The complexity of an addition depends on its column sums alone. A column below 9 never sends a carry, a column above 9
+always sends one, and a column of exactly 9 passes on what it receives. So a *chain* is a column that decides, followed
+upwards by columns of 9, and every measure here is a property of the longest chains:
 
-    cascade        1 + the nine-columns of the longest chain whose first column sends a carry; 0 without carries
-    untriggered    the nine-columns of the longest chain that no carry enters; below place 0 there is no carry
-    dependency     columns that must be seen to know the worst answer digit, whichever kind of chain lies below it
+    cascade        1 + the nines of the longest chain whose first column sends a carry; 0 without carries
+    untriggered    the nines of the longest chain that no carry enters; below place 0 there is no carry
+    dependency     columns that determine the worst digit of the answer, whether or not a carry enters their chain
 
-Products have carries above 1, so chains are not enough: their complexity is the number of rounds (the paper's levels)
-that the parallel algorithm takes. For additions the rounds of the corrected algorithm equal the cascade length.
+Products have carries above 1, so chains do not describe them. Their complexity is the number of rounds (the paper's
+levels) that the parallel algorithm takes. For additions the rounds of the corrected algorithm equal the cascade.
 
 Numbers are digits, least significant first, `[..., places]` (see `digits`); results have the shape `[...]`.
 """
@@ -39,7 +39,7 @@ def carries(first: Digits, second: Digits) -> Whole:
 
 def consecutive_carries(first: Digits, second: Digits) -> Whole:
     """Most carries in a row, whether each column makes its own or passes one on (claim C1)."""
-    return longest_run(_carry_out(column_sums(first, second)))
+    return _run_lengths(_carry_out(column_sums(first, second))).max(-1, initial=0)
 
 
 def cascade(first: Digits, second: Digits) -> Whole:
@@ -48,29 +48,29 @@ def cascade(first: Digits, second: Digits) -> Whole:
 
 
 def untriggered(first: Digits, second: Digits) -> Whole:
-    """Most columns of 9 in a row that no carry enters: the chains that look like cascades and are none."""
+    """Most columns of 9 in a row that no carry enters: they look like a cascade, but their digits stay 9."""
     columns = column_sums(first, second)
-    return np.where(_carry_out(columns), 0, _nines(columns)).max(-1, initial=0)
+    return np.where(_carry_out(columns), 0, _run_lengths(columns == 9)).max(-1, initial=0)
+
+
+def dependency(first: Digits, second: Digits) -> Whole:
+    """Columns that determine the worst digit of a sum: the paper's definition of complexity, counted in columns (one
+    digit of each operand). At least 2, at most one more than the places."""
+    return dependency_by_place(first, second).max(-1)
 
 
 def dependency_by_place(first: Digits, second: Digits) -> Whole:
-    """Columns that must be seen to know each digit of the answer: `[..., places] -> [..., places + 1]`.
+    """Columns that determine each digit of the answer: `[..., places] -> [..., places + 1]`.
 
-    Its own column, the nine-columns directly below it and the column below those, which decides; where the nines go
-    down to place 0 there is nothing left to decide. No smaller set will do: any unseen one of them could change the
+    They are its own column, the nines directly below it and the column below those, which decides; if the nines go
+    down to place 0, no column is left to decide. No smaller set is enough: any one of them, unseen, could change the
     digit. The overflow digit's own column is the empty one above the operands, so padding with zeros changes nothing.
     """
     columns = column_sums(first, second)
     place = np.arange(1, columns.shape[-1] + 1)
     needed = np.ones((*columns.shape[:-1], columns.shape[-1] + 1), dtype=np.int64)
-    needed[..., 1:] += np.minimum(_nines(columns) + 1, place)
+    needed[..., 1:] += np.minimum(_run_lengths(columns == 9) + 1, place)
     return needed
-
-
-def dependency(first: Digits, second: Digits) -> Whole:
-    """Columns that must be seen to know the worst digit of a sum: the complexity of the paper's definition, with a
-    column (a digit of each operand) as the unit. At least 2, at most one more than the places."""
-    return dependency_by_place(first, second).max(-1)
 
 
 def addition_rounds(first: Digits, second: Digits) -> Whole:
@@ -86,11 +86,11 @@ def product_rounds(multiplier: Digits, multiplicand: Digits) -> Whole:
 def parallel_addition(first: Digits, second: Digits) -> list[Whole]:
     """The paper's Algorithm 1, corrected: the columns `[..., places + 1]` at the start and after each round.
 
-    As printed it adds the new carries to s and only then takes the remainder, which throws away the ten of a column
-    that reaches it in that very step: 99 + 1 would be 0. Here the remainder is taken of what stood there before,
+    The printed step adds the new carries to s and only then takes the remainder. This loses the ten of a column that
+    reaches 10 in that very step: 99 + 1 would be 0. Here the remainder is taken of what stood there before,
     `s'[j + 1] = s[j + 1] mod 10 + s[j] // 10`, so a column that becomes 10 keeps its ten for the next round.
     """
-    return _trace(_widen(column_sums(first, second).astype(np.int64), 1), 1)
+    return _trace(column_sums(first, second).astype(np.int64), 1)
 
 
 def parallel_multiplication(multiplier: Digits, multiplicand: Digits) -> list[Whole]:
@@ -101,41 +101,52 @@ def parallel_multiplication(multiplier: Digits, multiplicand: Digits) -> list[Wh
     at every lower place: a column of 123 becomes 223. Here each *digit* of a column goes to its own place,
     `(m[j] // 10^i) mod 10` to place `j + i` for i up to k.
     """
-    reach = multiplier.shape[-1]
-    return _trace(_widen(_product_columns(multiplier, multiplicand), reach), reach)
+    return _trace(_product_columns(multiplier, multiplicand), multiplier.shape[-1])
 
 
-def carry_round(columns: Whole, reach: int) -> Whole:
-    """One round of either algorithm: every digit of every column moves to the place where it belongs, up to `reach`
-    places higher. All columns at once, and each reads only what stood there before the round."""
+def carry_round(columns: Whole, farthest: int) -> Whole:
+    """One round of either algorithm: every digit of every column moves to the place where it belongs, at most
+    `farthest` places up. All columns move at once, and each reads only what stood there before the round."""
     after = columns % 10
-    for distance in range(1, min(reach, columns.shape[-1] - 1) + 1):
+    for distance in range(1, min(farthest, columns.shape[-1] - 1) + 1):
         after[..., distance:] += columns[..., :-distance] // 10**distance % 10
     return after
 
 
-def longest_run(mask: NDArray[np.bool_]) -> Whole:
-    """Most true entries in a row along the last axis."""
+def _carry_out(columns: NDArray) -> NDArray[np.bool_]:
+    return dg.carries(columns != 9, columns > 9)[..., 1:]
+
+
+def _cascade(columns: NDArray) -> Whole:
+    return np.where(_carry_out(columns), _run_lengths(columns == 9) + 1, 0).max(-1, initial=0)
+
+
+def _run_lengths(mask: NDArray[np.bool_]) -> Whole:
+    """For each place the number of true entries in a row that end there; 0 at a false entry."""
     place = np.arange(1, mask.shape[-1] + 1)
-    return (place - np.maximum.accumulate(np.where(mask, 0, place), axis=-1)).max(-1, initial=0)
+    return place - np.maximum.accumulate(np.where(mask, 0, place), axis=-1)
 
 
-def _trace(columns: Whole, reach: int) -> list[Whole]:
-    trace = [columns]
-    while (trace[-1] > 9).any():
-        trace.append(carry_round(trace[-1], reach))
-    return trace
-
-
-def _rounds(columns: Whole, reach: int) -> Whole:
-    """Rounds without walking through them: once no column exceeds 18 all carries are 1 and a cascade's length is the
-    number of rounds left, so two or three real rounds do for numbers of any length."""
-    columns = _widen(columns, reach)
+def _rounds(columns: Whole, farthest: int) -> Whole:
+    """The number of rounds, most of them not carried out: once no column exceeds 18, all carries are 1 and the cascade
+    is the number of rounds left. So two or three rounds are enough for numbers of any length."""
+    columns = _widen(columns, farthest)
     rounds = np.zeros(columns.shape[:-1], dtype=np.int64)
     while columns.max(initial=0) > 18:
         rounds += (columns > 9).any(-1)
-        columns = carry_round(columns, reach)
+        columns = carry_round(columns, farthest)
     return rounds + _cascade(columns)
+
+
+def _trace(columns: Whole, farthest: int) -> list[Whole]:
+    trace = [_widen(columns, farthest)]
+    while (trace[-1] > 9).any():
+        trace.append(carry_round(trace[-1], farthest))
+    return trace
+
+
+def _widen(columns: Whole, places: int) -> Whole:
+    return np.pad(columns, [(0, 0)] * (columns.ndim - 1) + [(0, places)])
 
 
 def _product_columns(multiplier: Digits, multiplicand: Digits) -> Whole:
@@ -144,21 +155,3 @@ def _product_columns(multiplier: Digits, multiplicand: Digits) -> Whole:
         raise ValueError(f"a multiplier needs 1 to {MAX_MULTIPLIER} digits, not {width}")
     value = (multiplier * 10 ** np.arange(width)).sum(-1)
     return value[..., None] * multiplicand
-
-
-def _widen(columns: Whole, places: int) -> Whole:
-    return np.pad(columns, [(0, 0)] * (columns.ndim - 1) + [(0, places)])
-
-
-def _carry_out(columns: NDArray) -> NDArray[np.bool_]:
-    return dg.carries(columns != 9, columns > 9)[..., 1:]
-
-
-def _nines(columns: NDArray) -> Whole:
-    """For each column the nine-columns that end with it, itself included; 0 where it is no nine."""
-    place = np.arange(1, columns.shape[-1] + 1)
-    return place - np.maximum.accumulate(np.where(columns == 9, 0, place), axis=-1)
-
-
-def _cascade(columns: NDArray) -> Whole:
-    return np.where(_carry_out(columns), _nines(columns) + 1, 0).max(-1, initial=0)

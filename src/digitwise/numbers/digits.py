@@ -1,6 +1,6 @@
 """Exact arithmetic on numbers of any length, vectorised over the batch.
 
-A number is a row of digits, least significant first, padded with zeros on the high side: `[..., places]`, uint8.
+A number is an array of digits, least significant first, padded with zeros on the high side: `[..., places]`, uint8.
 Leading zeros carry no meaning, so the length of a number is a property of its value and zero has one digit.
 
 The one idea behind addition, subtraction and the last step of multiplication: a column either *decides* its outgoing
@@ -26,12 +26,14 @@ def lengths(digits: Digits) -> NDArray[np.int64]:
 def carries(decides: NDArray[np.bool_], carry: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Carry *into* each column and out of the last one: `[..., places] -> [..., places + 1]`.
 
-    `decides`: does this column fix its outgoing carry by itself; `carry`: what it then sends out.
+    `decides`: does this column fix its outgoing carry by itself; `carry`: what it then sends out. A decision is coded
+    as 2 (place + 1) + carry and no decision as 0, so the largest code so far is the latest decision, and its last bit
+    is the carry.
     """
     places = decides.shape[-1]
-    # The narrowest type that holds 2 * places + 1: this array is the whole cost of an addition.
-    kind = np.uint8 if places < 127 else np.uint16 if places < 32767 else np.int64
-    order = np.arange(2, 2 * places + 2, 2, dtype=kind)
+    # The narrowest type that holds 2 * places + 1, because this array is the whole cost of an addition.
+    dtype = np.uint8 if places < 127 else np.uint16 if places < 32767 else np.int64
+    order = np.arange(2, 2 * places + 2, 2, dtype=dtype)
     decision = (order + carry) * decides
     incoming = np.zeros((*decides.shape[:-1], places + 1), dtype=bool)
     np.maximum.accumulate(decision, axis=-1, out=decision)
@@ -132,7 +134,7 @@ def shift(digits: Digits, by: int | NDArray[np.int64]) -> Digits:
 
 
 def sample(rng: np.random.Generator, places: int, exactly: NDArray[np.int64] | int) -> Digits:
-    """Uniform numbers of exactly `exactly` digits (an array, one entry a number, or one for a batch shape `()`)."""
+    """Uniform numbers of exactly `exactly` digits: an array with one length per number, or the length of one number."""
     length = np.asarray(exactly)[..., None]
     if length.size and not (length.min() >= 1 and length.max() <= places):
         raise ValueError(f"lengths must be from 1 to {places}")

@@ -1,18 +1,29 @@
 """How likely each number of levels of a k x n product is: the rounds of the parallel multiplication.
 
-The first round leaves columns of at most 9 (k + 1), the second at most 12, and from then on carries are 1 and the
-rounds left are a cascade. So the levels are, with m, m', m'' the columns at the start and after one and two rounds,
+Let m, m' and m'' be the columns at the start, after one round and after two (`complexity.parallel_multiplication`).
+A column of m' is at most 9 (k + 1) and one of m'' at most 12, so from m'' on all carries are 1 and a cascade is left:
 
-    [some m > 9] + [some m' > 9] + cascade(m'')          (one digit: [some m > 9] + cascade(m'), as m' is at most 17)
+    levels = [some m > 9] + [some m' > 9] + cascade(m'')        for k = 2 and 3
+    levels = [some m > 9] + cascade(m')                         for k = 1, where m' is at most 17
 
-and a column of m' or m'' depends on the multiplier and on few digits below it. Reading the multiplicand from its ones
-upwards, a machine with a *state* (what the digits read so far still send to the next k columns, and the carry of the
-second round) therefore sees every column, and counting its paths gives the law without listing the problems.
+Read the multiplicand from the ones upwards. Whatever the digits read so far do to higher columns is a *state*: the
+multiplier, what waits for each of the next k columns of m', and the carry of the second round. This is the state of
+56 x 4297 after its digits 7 and 9:
+
+    place              3   2   1   0
+    7 x 56 = 392           3   9   2
+    9 x 56 = 504       5   0   4
+    m' complete               13   2      the second round carries 1 from place 1 to place 2
+    still waiting      5   3              so the state is (56, 5, 3, 1)
+
+The next digit and the state give the next column of m'' and the next state. Counting the paths through the states
+gives the law without listing the problems.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +36,9 @@ from digitwise.numbers.sums import Law
 from digitwise.rng import generator
 
 METHODS = ("exact", "double", "monte carlo")
-EMPTY_COLUMNS = 3  # above the multiplicand: as far as a three-digit multiplier reaches
-# Longest multiplicands counted exactly and in floating point by default, a second or two each. The 900 multipliers of
-# three digits have 900,000 states, so their law takes minutes; it is there for who asks for it by name.
+EMPTY_COLUMNS = 3  # above the multiplicand: a digit of a product moves up by at most three places
+# The longest multiplicands whose laws take a second or two, exactly and in floating point. Multipliers of three digits
+# have 900,000 states, so these laws take minutes; only naming the method computes them.
 FEASIBLE = {1: (200, 2000), 2: (18, 40), 3: (0, 0)}
 
 
@@ -44,9 +55,9 @@ def levels_law(
 
     The multiplier is uniform among the numbers of `multiplier` digits without a leading zero (1 to 9 for one digit, as
     in the paper), the multiplicand uniform below 10^length or, with `leading`, among those of exactly `length` digits.
-    The last class, `upto`, is open. By default the method is the best that takes about a second: "exact" while that
-    is so, then "double" (the same sums in floating point, good to about 1e-13), then "monte carlo" with 95 %
-    intervals, which multipliers of three digits always get (see FEASIBLE).
+    The last class, `upto`, is open. By default the method is the best one that takes about a second: "exact", or
+    "double" (the same sums in floating point, good to about 1e-13), or "monte carlo" with 95 % intervals, which is
+    the default for all multipliers of three digits (see FEASIBLE).
     """
     if not 1 <= multiplier <= 3:
         raise ValueError(f"levels are known for multipliers of 1 to 3 digits, not {multiplier}")
@@ -64,41 +75,43 @@ def levels_law(
     return _count(multiplier, length, leading and length > 1, method == "exact", upto)
 
 
-@lru_cache(maxsize=16)
-def _count(multiplier: int, length: int, leading: bool, exact: bool, upto: int) -> Law:
-    found = machine(multiplier)
-    # Python's integers hold anything; int64 holds the 10^18 multiplicands of one multiplier and is far faster.
-    kind: Any = np.float64 if not exact else np.int64 if length <= 18 else object
-
-    anything = np.ones(found.column.shape, dtype=bool)
-    below: list[Any] = [_no_carry(multiplier, length, leading)]
-    if multiplier > 1:
-        below += _shares(found.starts, _steps(found, length, leading, found.second == 0), kind, [0])
-    steps, limits = _steps(found, length, leading, anything), list(range(upto - len(below)))
-    together = len(limits) if len(found.follow) < 1000 else 1  # few states: fewer, larger steps; many: less memory
-    for first in range(0, len(limits), together):
-        below += _shares(found.starts, steps, kind, limits[first : first + together])
-    shares = np.diff(np.array([0, *below, 1], dtype=object))
-    shares = shares if exact else np.maximum(shares.astype(np.float64), 0.0)
-    shares.setflags(write=False)
-    return Law(shares, "exact" if exact else "double", open=True)
-
-
 def _estimate(multiplier: int, length: int, leading: bool, upto: int, samples: int, seed: int) -> Law:
     rng = generator(seed, "levels", multiplier, length, int(leading))
-    first = rng.integers(10 ** (multiplier - 1), 10**multiplier, samples)
-    first_digits = (first[:, None] // 10 ** np.arange(multiplier) % 10).astype(np.uint8)
-    second = rng.integers(0, 10, (samples, length), dtype=np.uint8)
+    values = rng.integers(10 ** (multiplier - 1), 10**multiplier, samples)
+    multipliers = (values[:, None] // 10 ** np.arange(multiplier) % 10).astype(np.uint8)
+    multiplicands = rng.integers(0, 10, (samples, length), dtype=np.uint8)
     if leading:
-        second = dg.sample(rng, length, np.full(samples, length))
-    levels = np.minimum(complexity.product_rounds(first_digits, second), upto)
+        multiplicands = dg.sample(rng, length, np.full(samples, length))
+    levels = np.minimum(complexity.product_rounds(multipliers, multiplicands), upto)
     counts = np.bincount(levels, minlength=upto + 1)
     intervals = np.array([wilson(int(count), samples) for count in counts])
     return Law(counts / samples, "monte carlo", True, intervals, samples)
 
 
+@lru_cache(maxsize=16)
+def _count(multiplier: int, length: int, leading: bool, exact: bool, upto: int) -> Law:
+    """The differences of P(levels <= 0), P(levels <= 1), ...: no level means that no m exceeds 9; if k > 1, at most one
+    level means that no m' does; each further limit is one on the cascade, 0, 1, and so on."""
+    states = reachable_states(multiplier)
+    # Python's integers hold anything; int64 holds the 10^18 multiplicands of one multiplier and is far faster.
+    dtype: Any = np.float64 if not exact else np.int64 if length <= 18 else object
+
+    at_most: list[Any] = [_no_carry(multiplier, length, leading)]
+    if multiplier > 1:
+        at_most += _shares(states, _from_the_top(states, length, leading, states.carry == 0), dtype, [0])
+    everything = np.ones(states.column.shape, dtype=bool)
+    choices, limits = _from_the_top(states, length, leading, everything), list(range(upto - len(at_most)))
+    together = len(limits) if len(states.follow) < 1000 else 1  # few states: fewer, larger steps; many: less memory
+    for first in range(0, len(limits), together):
+        at_most += _shares(states, choices, dtype, limits[first : first + together])
+    probabilities = np.diff(np.array([0, *at_most, 1], dtype=object))
+    probabilities = probabilities if exact else np.maximum(probabilities.astype(np.float64), 0.0)
+    probabilities.setflags(write=False)  # laws are remembered, so nobody may change one
+    return Law(probabilities, "exact" if exact else "double", open=True)
+
+
 def _no_carry(multiplier: int, length: int, leading: bool) -> Fraction:
-    """P(no level at all): the multiplier times every single digit is below 10."""
+    """P(no m > 9): the multiplier times every single digit is below 10."""
     shares = []
     for value in range(10 ** (multiplier - 1), 10**multiplier):
         small = sum(value * digit < 10 for digit in range(10))
@@ -107,106 +120,118 @@ def _no_carry(multiplier: int, length: int, leading: bool) -> Fraction:
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
-    """Reads a digit, gives out a column, goes to the next state; the states of all multipliers side by side."""
+class States:
+    """The states of all multipliers, numbered together, and what each does with the next digit: `[states, 10]`."""
 
-    starts: NDArray[np.int64]  # [multipliers]
-    follow: NDArray[np.int64]  # [states, 10]
-    column: NDArray[np.int64]  # [states, 10], of the last round that is no mere cascade: at most 18
-    second: NDArray[np.int64]  # [states, 10], what the round before it carries; 0 for one digit, which has none
+    starts: NDArray[np.int64]  # [multipliers], the state before the ones
+    follow: NDArray[np.int64]  # the next state
+    column: NDArray[np.int64]  # the column of m'', of m' if k = 1
+    carry: NDArray[np.int64]  # what the second round carries out of that column: m' // 10; 0 if k = 1
 
 
 @lru_cache(maxsize=3)
-def machine(multiplier: int) -> Machine:
-    """All states that can be reached, found breadth first for all multipliers at once."""
-    radix = 9 * multiplier + 10  # more than anything waiting for a column
+def reachable_states(multiplier: int) -> States:
+    """All states that can occur, found breadth first for all multipliers at once."""
     values = np.arange(10 ** (multiplier - 1), 10**multiplier)
-    frontier = known = values * radix ** (multiplier + 1)
+    starts = np.ravel_multi_index((values, *[0 * values] * (multiplier + 1)), _radices(multiplier))
+    frontier = known = starts
     while len(frontier):
-        frontier = np.setdiff1d(_read(frontier, multiplier, radix)[0], known)
+        frontier = np.setdiff1d(_read(frontier, multiplier)[0], known)
         known = np.union1d(known, frontier)
-    follow, column, second = _read(known, multiplier, radix)
-    starts = np.searchsorted(known, values * radix ** (multiplier + 1))
-    return Machine(starts, np.searchsorted(known, follow), column, second)
+    follow, column, carry = _read(known, multiplier)
+    return States(np.searchsorted(known, starts), np.searchsorted(known, follow), column, carry)
 
 
-def _read(states: NDArray[np.int64], multiplier: int, radix: int) -> tuple[NDArray[np.int64], ...]:
-    """State, column and second-round carry after each digit. A state is written in base `radix`: the carry of the
-    second round, then what waits for the next k columns, then the multiplier."""
-    carry, *waiting, value = (states[:, None] // radix**index for index in range(multiplier + 2))
+def _radices(multiplier: int) -> tuple[int, ...]:
+    """More than the parts of a state can be: the multiplier, what waits for each of k columns, and the carry.
+
+    Written in these radices a state is one integer, which is fast to sort: (56, 5, 3, 1) has the radices 100, 28, 28
+    and 28, so it is ((56 x 28 + 5) x 28 + 3) x 28 + 1 = 1233317.
+    """
+    return 10**multiplier, *[9 * multiplier + 10] * (multiplier + 1)
+
+
+def _read(states: NDArray[np.int64], multiplier: int) -> tuple[NDArray[np.int64], ...]:
+    """The next state, the column and the carry of the second round, `[states, 10]`, after each possible digit.
+
+    >>> seven = _read(np.array([56 * 28**3]), 2)[0][:, 7]
+    >>> _read(seven, 2)[0][:, 9].tolist()
+    [1233317]
+    """
+    radices = _radices(multiplier)
+    value, *waiting, carry_in = (part[:, None] for part in np.unravel_index(states, radices))
     product = value * np.arange(10)
-    arriving = [part % radix + product // 10**place % 10 for place, part in enumerate([*waiting, 0])]
-    now, *later = arriving
-    if multiplier == 1:
-        column, second = now, np.zeros_like(now)
-    else:
-        column, second = now % 10 + carry % radix, now // 10
-    digits = [second, *later, value]
-    return sum(part * radix**index for index, part in enumerate(digits)), column, second
+    now, *later = (before + product // 10**up % 10 for up, before in enumerate([*waiting[::-1], 0]))
+    column, carry = (now, 0 * now) if multiplier == 1 else (now % 10 + carry_in, now // 10)
+    follow = np.ravel_multi_index(np.broadcast_arrays(value, *later[::-1], carry), radices)
+    return follow, column, carry
 
 
-class Step(NamedTuple):
-    """One column, for all states at once: where they can go, `[choices, states]`. Missing choices lead to one state
-    more than there are."""
+class Choices(NamedTuple):
+    """Where the digits that may stand at one place lead from each state: `[choices, states]`.
 
-    settling: NDArray[np.int64]  # columns that decide the carry; states without one are numbered first, then with one
-    nines: NDArray[np.int64]
-    digits: int
+    With N states, `deciding` holds the next state after a column below 9, N + the next state after a column above 9,
+    and 2N if there is no such choice. `nine` holds the next state after a column of 9, and N if there is no such
+    choice.
+    """
 
-
-def _steps(found: Machine, length: int, leading: bool, allowed: NDArray[np.bool_]) -> list[Step]:
-    """The columns from the top down: zeros until nothing waits any more, the leading digit, the rest."""
-    above, top, below = (_step_of(found, allowed, digits) for digits in (range(1), range(int(leading), 10), range(10)))
-    return [above] * EMPTY_COLUMNS + [top] + [below] * (length - 1)
+    deciding: NDArray[np.int64]
+    nine: NDArray[np.int64]
+    digits: int  # how many digits may stand there
 
 
-def _step_of(found: Machine, allowed: NDArray[np.bool_], digits: range) -> Step:
-    may, column, follow = (table[:, digits.start : digits.stop] for table in (allowed, found.column, found.follow))
-    states = len(follow)
-    settling = np.where(may & (column != 9), follow + states * (column > 9), 2 * states)
-    nines = np.where(may & (column == 9), follow, states)
-    return Step(_packed(settling, 2 * states), _packed(nines, states), len(digits))
+def _from_the_top(states: States, length: int, leading: bool, allowed: NDArray[np.bool_]) -> list[Choices]:
+    """The choices at each place, highest place first: zeros until nothing waits, the leading digit, all others."""
+    above, top, rest = (_choices(states, allowed, digits) for digits in (range(1), range(int(leading), 10), range(10)))
+    return [above] * EMPTY_COLUMNS + [top] + [rest] * (length - 1)
 
 
-def _packed(table: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
+def _choices(states: States, allowed: NDArray[np.bool_], digits: range) -> Choices:
+    tables = (allowed, states.column, states.follow)
+    may, column, follow = (table[:, digits.start : digits.stop] for table in tables)
+    number = len(follow)
+    deciding = np.where(may & (column != 9), follow + number * (column > 9), 2 * number)
+    nine = np.where(may & (column == 9), follow, number)
+    return Choices(_dense(deciding, 2 * number), _dense(nine, number), len(digits))
+
+
+def _dense(table: NDArray[np.int64], missing: int) -> NDArray[np.int64]:
+    """`[states, digits] -> [choices, states]` with as few choices as possible: most digits do not give a 9."""
     table = np.sort(table, axis=1)
     return np.ascontiguousarray(table[:, (table != missing).any(0)].T)
 
 
-def _shares(starts: NDArray[np.int64], steps: list[Step], kind: Any, limits: list[int]) -> list[Any]:
-    """Share of the problems without a cascade longer than each limit.
+def _shares(states: States, choices: list[Choices], dtype: Any, limits: list[int]) -> list[Any]:
+    """The share of the problems without a cascade longer than each limit.
 
-    `ways[limit, run, state]` is the number of ways to go on upwards (in floating point their share, which does not
-    overflow) when the cascade that reaches up to here has `run` columns.
+    `ways[limit, cascade, state]` is the number of ways to choose all digits above, if the cascade that ends right
+    below has `cascade` columns. In floating point it is the share of these ways, since their number would overflow.
     """
-    runs = np.arange(max(limits) + 2)
-    too_long = runs > np.array(limits)[:, None]
-    ways = np.ones((*too_long.shape, steps[0].settling.shape[1]), dtype=kind)
+    too_long = np.arange(max(limits) + 2) > np.array(limits)[:, None]
+    ways = np.ones((*too_long.shape, len(states.follow)), dtype=dtype)
     ways[too_long] = 0
-    problems = len(starts)
-    for step in steps:
-        ways = _descend(ways, step)
+    for place in choices:
+        ways = _one_place_down(ways, place)
         ways[too_long] = 0
-        if kind is np.float64:
-            ways /= step.digits
-        else:
-            problems *= step.digits
-    if kind is np.float64:
-        return [float(row[0, starts].sum()) / problems for row in ways]
-    return [Fraction(sum(int(way) for way in row[0, starts]), problems) for row in ways]
+        if dtype is np.float64:
+            ways /= place.digits
+    if dtype is np.float64:
+        return [float(by_cascade[0, states.starts].sum()) / len(states.starts) for by_cascade in ways]
+    problems = len(states.starts) * prod(place.digits for place in choices)
+    return [Fraction(sum(int(way) for way in by_cascade[0, states.starts]), problems) for by_cascade in ways]
 
 
-def _descend(ways: NDArray[Any], step: Step) -> NDArray[Any]:
-    """One column further down: the sum over the digits that may stand there."""
-    nothing = np.zeros_like(ways[:, :1, :1])
-    settled = np.concatenate([ways[:, 0], ways[:, 1], nothing[:, 0]], axis=-1)
-    # With a nine a running cascade grows by one column, and no cascade stays none.
-    longer = np.zeros((*ways.shape[:-1], ways.shape[-1] + 1), dtype=ways.dtype)
-    longer[:, 0, :-1] = ways[:, 0]
-    longer[:, 1:-1, :-1] = ways[:, 2:]
+def _one_place_down(ways: NDArray[Any], place: Choices) -> NDArray[Any]:
+    """The sum of the ways over the digits that may stand at this place."""
+    nowhere = np.zeros_like(ways[:, 0, :1])
+    after_deciding = np.concatenate([ways[:, 0], ways[:, 1], nowhere], axis=-1)
+    # A nine makes a cascade longer by one column, and makes none where there is none.
+    after_nine = np.zeros((*ways.shape[:-1], ways.shape[-1] + 1), dtype=ways.dtype)
+    after_nine[:, 0, :-1] = ways[:, 0]
+    after_nine[:, 1:-1, :-1] = ways[:, 2:]
     down = np.zeros_like(ways)
-    for choice in step.settling:
-        down += settled[:, choice][:, None]
-    for choice in step.nines:
-        down += longer[:, :, choice]
+    for choice in place.deciding:
+        down += after_deciding[:, choice][:, None]
+    for choice in place.nine:
+        down += after_nine[:, :, choice]
     return down

@@ -1,5 +1,8 @@
-"""The paper's four plots of the complexity (appendix "Distribution of the Complexity"): the exact laws as bars, and a
-Monte Carlo estimate with its 95 % intervals over them, so that the law and the measures check each other."""
+"""The paper's four plots of the complexity (appendix "Distribution of the Complexity").
+
+Bars are the exact laws of `numbers`. Points are a Monte Carlo estimate by the measures of `complexity` with its 95 %
+intervals, so the laws and the measures check each other.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +22,8 @@ from digitwise.rng import generator
 
 SAMPLES = 200_000
 SHOWN = 9  # classes 0 to 8
-FLOOR = 5e-7  # of the plots; the same for all four, so that they can be compared
+FLOOR = 5e-7  # the lowest probability shown; the same in all four plots, so that they can be compared
+Z_999 = 3.290527  # of a two-sided 99.9 % interval: four checks of a right law should not fail by chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +34,8 @@ class Panel:
     law: Callable[[], Law]
     length: int
     multiplier: int = 0  # 0 for sums
-    at_most: bool = False  # what the paper says of class 4: P(at most 4), or P(4)
-    paper: str = ""  # as printed, since the number of digits matters
+    at_most: bool = False  # whether the paper prints P(at most 4) or P(4)
+    paper: str = ""  # that number as printed, because the number of its digits matters
 
 
 PANELS = (
@@ -50,12 +54,12 @@ def report(samples: int = SAMPLES, seed: int = 0) -> dict[str, Any]:
 
 
 def draw(folder: Path | str, samples: int = SAMPLES, seed: int = 0) -> list[Path]:
-    """One file for each of the four plots."""
+    """Draw the four plots and return one file per plot."""
     return [_draw(panel, Path(folder) / f"complexity-{panel.name}.png", samples, seed) for panel in PANELS]
 
 
 def estimate(panel: Panel, samples: int, seed: int) -> list[int]:
-    """How many of `samples` uniform problems fall into each class, counted by the measures and not by the law."""
+    """How many of `samples` uniform problems fall into each class, counted by the measures without the law."""
     rng = generator(seed, "complexity", panel.name)
     second = rng.integers(0, 10, (samples, panel.length), dtype=np.uint8)
     if panel.multiplier:
@@ -82,22 +86,22 @@ def _report(panel: Panel, samples: int, seed: int) -> dict[str, Any]:
 
 
 def _check(panel: Panel, chances: NDArray[np.float64], counts: list[int], samples: int) -> dict[str, Any]:
-    """The paper's number beside the law and the estimate, whose interval is a 99.9 % one here: four checks of a right
-    law must not fail now and then. A printed number stands for all that round to it."""
-    chosen = slice(0, 5) if panel.at_most else slice(4, 5)
+    """The paper's number beside the law and the 99.9 % interval of the estimate. A printed number stands for all that
+    round to it."""
+    classes = slice(0, 5) if panel.at_most else slice(4, 5)
     stated = float(panel.paper)
-    half = 0.5 * 10.0 ** int(Decimal(panel.paper).as_tuple().exponent)
-    low, high = wilson(sum(counts[chosen]), samples, z=3.290527)
-    ours = float(chances[chosen].sum())
+    rounding = 0.5 * 10.0 ** int(Decimal(panel.paper).as_tuple().exponent)
+    low, high = wilson(sum(counts[classes]), samples, z=Z_999)
+    ours = float(chances[classes].sum())
     return {
         "what": "P(<= 4)" if panel.at_most else "P(4)",
         "paper": stated,
         "law": ours,
-        "estimate": sum(counts[chosen]) / samples,
+        "estimate": sum(counts[classes]) / samples,
         "interval": [low, high],
         "law_within": low <= ours <= high,
-        "paper_within": low <= stated + half and stated - half <= high,
-        "paper_rounds_law": stated - half <= ours <= stated + half,
+        "paper_within": low <= stated + rounding and stated - rounding <= high,
+        "paper_rounds_law": stated - rounding <= ours <= stated + rounding,
     }
 
 
@@ -114,7 +118,7 @@ def _draw(panel: Panel, path: Path, samples: int, seed: int) -> Path:
     spread = [middle - low, high - middle]
     label = f"{samples:,} problems, 95 %"
     axes.errorbar(seen, middle, yerr=spread, fmt="o", ms=4, lw=1.3, capsize=3, color=dots, label=label, zorder=3)
-    # Nobody was drawn there: all that the estimate says is an upper bound.
+    # No problem of these classes was drawn, so the estimate gives only an upper bound.
     unseen = [index for index in classes if index not in seen and chances[index] > 0]
     if unseen:
         axes.plot(

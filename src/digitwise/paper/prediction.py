@@ -61,7 +61,7 @@ def predict(counts: Sequence[Count], length: int, seed: int = 0) -> dict[str, An
 
 def _law(length: int) -> NDArray[np.float64]:
     """P(c, u) for two numbers of exactly `length` digits, on the grid of cells."""
-    found = law(length, leading=True, kind="joint", exact=False, upto=CLASSES - 1).floats()
+    found = law(length, leading=True, measure="joint", exact=False, upto=CLASSES - 1).floats()
     out = np.zeros((CLASSES, CLASSES))
     out[: found.shape[0], : found.shape[1]] = found
     return out
