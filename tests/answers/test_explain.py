@@ -1,5 +1,6 @@
 """Explanations, retraced round by round, and what cannot be explained."""
 
+import itertools
 import json
 
 import pytest
