@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from digitwise.cli.science import marked
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
@@ -204,8 +205,7 @@ def reproduce(options: argparse.Namespace) -> int | None:
     try:
         for name in names:
             result = run_recipe(name, options.profile, seeds, options.out, bar)
-            verdicts = [claim.verdict(options.out, options.profile) for claim in CLAIMS if name in claim.recipes]
-            results.append(result | {"claims": verdicts})
+            results.append(result | {"claims": CLAIMS.verdicts(options.out, options.profile, name)})
     except Stopped:
         bar.close()
         print("stopped: the same command goes on from here", file=sys.stderr)
@@ -226,7 +226,7 @@ def reproduce(options: argparse.Namespace) -> int | None:
             if result["runs"]:
                 print(f"runs: {' '.join(result['runs'])}")
             for row in result["claims"]:
-                print(f"claim {row['claim']} {row['verdict']}: {row['judged']}")
+                print(f"claim {row['claim']} {marked(row)}: {row['judged']}")
     return None
 
 

@@ -63,9 +63,17 @@ def check_lines(report: dict[str, Any]) -> str:
 def claims(options: argparse.Namespace) -> None:
     from digitwise.paper.claims import CLAIMS
 
-    found = [claim.verdict(options.out, options.profile) for claim in CLAIMS]
-    rows = [{name: row[name] for name in ("claim", "verdict", "judged", "command")} for row in found]
+    found = CLAIMS.verdicts(options.out, options.profile)
+    rows = [
+        {"claim": row["claim"], "verdict": marked(row), "judged": row["judged"], "command": row["command"]}
+        for row in found
+    ]
     show(options, found, rows)
+
+
+def marked(claim: dict[str, Any]) -> str:
+    """A verdict in print: it says where it rests on one seed."""
+    return f"{claim['verdict']}, one seed" if claim["one seed"] else claim["verdict"]
 
 
 def predict(options: argparse.Namespace) -> None:
