@@ -77,7 +77,7 @@ def test_from_ten_seeds_on_the_interval_is_that_of_their_mean():
     assert paired[0] > 0.05 and paired[1] < 0.15  # the same networks: their spread cancels
 
 
-def test_many_seeds_that_are_all_right_are_no_proof():
+def test_many_seeds_that_are_all_right_keep_the_width_of_their_problems():
     assert seeds(*[50] * 10, tried=50).interval == pytest.approx(wilson(50, 50))
 
 
