@@ -6,16 +6,19 @@ In a page, what stands between `<!-- make NAME ARGUMENT -->` and `<!-- end -->` 
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 from digitwise import tables
 from digitwise.answers.exchange import problems
+from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.prediction import predict_run
 from digitwise.paper.recipes import RECIPES, Recipe, find
 from digitwise.paper.reproduction import side_by_side
+from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run, find_runs
-from digitwise.runs.results import over_seeds
+from digitwise.runs.results import over_seeds, whole_answers
 from digitwise.tasks import TextAddition
 
 ROOT = Path(__file__).parent.parent
@@ -59,24 +62,22 @@ def table(argument: str) -> str:
     threads, seeds = runs[0].environment()["threads"], len(runs)
     last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
     text = f"{last}\nlast checkpoint" + (f"\n\n{best}\nbest checkpoint on validation" if best != last else "")
-    how = f"{seeds} seed{'s' * (seeds > 1)}; minutes of training a model on {threads} core{'s' * (threads > 1)}"
+    how = f"{plural(seeds, 'seed')}; minutes of training a model on {plural(threads, 'core')}"
     return f"```\n{text}\n```\n\n{how}: {times}.\n"
 
 
 def attempt(argument: str) -> str:
     """Exact match at each kept checkpoint of one run, lengths up to 8 side by side."""
     run = Run.open(ROOT / argument)
-    rows: dict[int, dict] = {}
+    rows: dict[int, dict[str, Any]] = {}
     for count in run.counts():
-        if count.length > 8:
-            continue
-        row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
-        row[f"{count.length} digits"] = round(count.accuracy, 3)
-        problems = count.tried
+        if count.length <= 8:
+            row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
+            row[f"{count.length} digits"] = round(count.accuracy, 3)
+            tried = count.tried
     shown = tables.text([rows[step] for step in sorted(rows)])
-    return (
-        f"```\n{shown}\n```\n\n1 seed, {problems:,} problems a length, {run.seconds() / 60:.0f} minutes on one core.\n"
-    )
+    how = f"1 seed, {tried:,} problems per length, {run.seconds() / 60:.0f} minutes on one core"
+    return f"```\n{shown}\n```\n\n{how}.\n"
 
 
 def prediction(argument: str) -> str:
@@ -88,14 +89,13 @@ def prediction(argument: str) -> str:
 
 def nines(argument: str) -> str:
     """Runs of nines with and without a carry, side by side, from the committed counts."""
-    rows: dict[int, dict] = {}
-    run_folder = Run.open(ROOT / argument)
-    for count in run_folder.counts():
-        if count.suite == "nines" and count.checkpoint in run_folder.select("last"):
-            _, run, way, _ = count.stratum.split()
-            row = rows.setdefault(int(run), {"nines": int(run), "problems of each kind": count.tried})
-            row |= {f"{way} carry": count.accuracy, f"{way}, 95%": [round(bound, 3) for bound in count.interval]}
-    return f"```\n{tables.text([rows[run] for run in sorted(rows)])}\n```\n"
+    rows: dict[int, dict[str, Any]] = {}
+    for count in whole_answers(Run.open(ROOT / argument), "last", "nines"):
+        _, columns, entered = Numbered.parse(count.stratum)
+        row = rows.setdefault(columns, {"nines": columns, "problems of each kind": count.tried})
+        bounds = [round(bound, 3) for bound in count.interval]
+        row |= {entered: count.accuracy, f"{entered.removesuffix(' carry')}, 95%": bounds}
+    return f"```\n{tables.text([rows[columns] for columns in sorted(rows)])}\n```\n"
 
 
 #: What the models without a canvas were to reach: exact match of the median seed, by digits.
@@ -117,7 +117,7 @@ GOALS: list[tuple[str, str, str, str, dict[int, float]]] = [
 def goals(argument: str) -> str:
     """What was to be reached, and what was: the median over seeds and the worst."""
     lines = [
-        "| problems | model | digits | goal | median (worst) | seeds | problems a seed |",
+        "| problems | model | digits | goal | median (worst) | seeds | problems per seed |",
         "|---|---|---|---|---|---|---|",
     ]
     for what, model, suite, stratum, cells in GOALS:
@@ -126,30 +126,21 @@ def goals(argument: str) -> str:
         rows = {length: found.get((suite, stratum, length)) for length in cells}
         tested = [row for row in rows.values() if row]
         reached = " / ".join(f"{row['median']:.3f} ({row['worst']:.3f})" if row else "-" for row in rows.values())
-        columns = [
-            what,
-            model,
-            " / ".join(f"{length:,}" for length in cells),
-            " / ".join(map(str, cells.values())),
-            reached,
-            str(min((row["seeds"] for row in tested), default=0)),
-            " / ".join(str(row["problems a seed"]) for row in tested),
-        ]
-        lines.append(f"| {' | '.join(columns)} |")
+        lengths, wanted = " / ".join(f"{length:,}" for length in cells), " / ".join(map(str, cells.values()))
+        fewest = str(min((row["seeds"] for row in tested), default=0))
+        tried = " / ".join(str(row["problems per seed"]) for row in tested)
+        lines.append(f"| {' | '.join([what, model, lengths, wanted, reached, fewest, tried])} |")
     return "\n".join(lines) + "\n"
 
 
 def seeds(argument: str) -> str:
     """Each recipe below a folder: median and worst seed of every cell."""
-    folders = sorted(path for path in (ROOT / argument).glob("*") if path.is_dir())
     blocks = []
-    for folder in folders:
-        runs = [run for run in find_runs(folder) if run.finished]
-        if not runs:
-            continue
-        minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
-        text = tables.text(over_seeds(runs)) or "not tested yet"
-        blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
+    for folder in sorted(path for path in (ROOT / argument).glob("*") if path.is_dir()):
+        if runs := [run for run in find_runs(folder) if run.finished]:
+            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+            text = tables.text(over_seeds(runs)) or "not tested yet"
+            blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
     return "\n".join(blocks)
 
 
@@ -157,10 +148,9 @@ def words(argument: str) -> str:
     """Numbers in texts of several lengths, and in sentences, at the last checkpoint."""
     rows = []
     for run in [run for name in argument.split(",") for run in find_runs(ROOT / "results/cpu" / name)]:
-        cells: dict[int, dict] = {}
-        for count in run.counts():
-            if count.checkpoint in run.select("last") and not count.group and count.suite in ("text", "uniform"):
-                cells.setdefault(count.length, {})[count.stratum or "0 to 20 words"] = count.accuracy
+        cells: dict[int, dict[str, float]] = {}
+        for count in whole_answers(run, "last", "text") + whole_answers(run, "last", "uniform"):
+            cells.setdefault(count.length, {})[count.stratum or "0 to 20 words"] = count.accuracy
         rows += [{"recipe": run.experiment.name, "digits": n} | cells[n] for n in sorted(cells) if len(cells[n]) > 1]
     return f"```\n{tables.text(rows)}\n```\n"
 
@@ -172,34 +162,44 @@ def sentences(_: str) -> str:
 
 
 def claims(argument: str) -> str:
-    """Every claim with its verdict and the numbers behind it."""
-    lines = ["| claim | the paper's finding | judged here | verdict | measured |", "|---|---|---|---|---|"]
-    for claim in CLAIMS:
-        found = claim.verdict(ROOT / argument)
-        measured = "; ".join(numbers(row) for row in found["measured"][:6]) or found.get("why", "")
-        if len(found["measured"]) > 6:
-            measured += f"; and {len(found['measured']) - 6} more (`digitwise claims --json`)"
-        cells = (f"**{claim.name}**", claim.statement, claim.judged, f"**{found['verdict']}**", measured)
-        lines.append(f"| {' | '.join(cells)} |")
+    """Every claim with its verdict and the numbers behind it, after the rule that makes a verdict."""
+    lines = [RULE, "| claim | the paper's finding | judged here | verdict | measured |", "|---|---|---|---|---|"]
+    for claim in CLAIMS.verdicts(ROOT / argument):
+        measured = "; ".join(map(numbers, claim["measured"][:6])) or claim.get("why", "")
+        if len(claim["measured"]) > 6:
+            measured += f"; and {len(claim['measured']) - 6} more (`digitwise claims --json`)"
+        verdict = f"**{claim['verdict']}**" + ", one seed" * claim["one seed"]
+        lines.append(f"| **{claim['claim']}** | {claim['paper']} | {claim['judged']} | {verdict} | {measured} |")
     return "\n".join(lines) + "\n"
 
 
-def numbers(row: dict) -> str:
-    value = row.get("accuracy", row.get("mean"))
+RULE = f"""A number is the median over seeds, with its 95 % interval over seeds, then every seed. One seed has its
+Wilson interval. Below {MANY_SEEDS} seeds the interval reaches from the lowest to the highest bound of the seeds' own
+intervals, and a difference of two methods takes every pair of their seeds. From {MANY_SEEDS} seeds on it is a bootstrap
+over seeds and problems. "one seed" marks a verdict of which at least one number comes from a single training.
+"""
+
+
+def numbers(row: dict[str, Any]) -> str:
+    """One number of a claim; a row of the theory table has a range instead of seeds' values."""
+    if "mean" in row:
+        (low, high), seeds = row["must lie in"], plural(len(row["seeds"]), "seed")
+        return f"{row['what']}: {row['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}], {seeds}"
     low, high = row["interval"]
-    return f"{row['what']}: {value:.4g} [{low:.4g}, {high:.4g}], n = {row['n']}, seeds {row['seeds']}"
+    values = ", ".join(f"{seed['value']:.4g}" for seed in row["seeds"].values())
+    seeds = f"seeds {values}" if len(row["seeds"]) > 1 else "one seed"
+    interval = f" [{low:.4g}, {high:.4g}]" if low < high else ""  # a measure of weights has no error of its own
+    return f"{row['what']}: {row['median']:.4g}{interval}, {seeds}"
 
 
 def experiments(argument: str) -> str:
     """Every recipe with results: what it is, what was reduced, how long it took, its figures."""
     root, parts = ROOT / argument, []
     for recipe in RECIPES.values():
-        figures = sorted((root / recipe.name).glob("*.png"))
-        if not figures:
-            continue
-        links = "\n".join(f"![{recipe.name}](../{figure.relative_to(ROOT)})" for figure in figures)
-        label = f" In the paper: {recipe.paper}." if recipe.paper else ""
-        parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{taken(recipe, root)}\n\n{links}\n")
+        if figures := sorted((root / recipe.name).glob("*.png")):
+            links = "\n".join(f"![{recipe.name}](../{figure.relative_to(ROOT)})" for figure in figures)
+            label = f" In the paper: {recipe.paper}." if recipe.paper else ""
+            parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{taken(recipe, root)}\n\n{links}\n")
     return "\n".join(parts)
 
 
@@ -210,9 +210,7 @@ def taken(recipe: Recipe, root: Path) -> str:
         runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
         if runs:
             minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
-            sentences.append(
-                f"{experiment.name}/{arm}: {len(runs)} seed{'s' * (len(runs) > 1)}, {minutes} minutes each."
-            )
+            sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, {minutes} minutes each.")
     if recipe.paper and recipe.arms("cpu"):
         ours, paper = (settings(next(iter(recipe.arms(profile).values()))) for profile in ("cpu", "paper"))
         changed = [f"{name} {ours[name]} (paper profile: {paper[name]})" for name in ours if ours[name] != paper[name]]
@@ -238,17 +236,8 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 
 MAKERS = {
-    "claims": claims,
-    "goals": goals,
-    "experiments": experiments,
-    "seeds": seeds,
-    "sentences": sentences,
-    "tree": tree,
-    "words": words,
-    "table": table,
-    "attempt": attempt,
-    "prediction": prediction,
-    "nines": nines,
+    maker.__name__: maker
+    for maker in (attempt, claims, experiments, goals, nines, prediction, seeds, sentences, table, tree, words)
 }
 
 

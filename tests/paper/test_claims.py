@@ -1,15 +1,45 @@
 """Verdicts from counts, on counts that are made up."""
 
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
+from paper.worlds import WORLDS, Cell, Measured, World
 
-from digitwise.counts import Count
+from digitwise.cli import main
+from digitwise.counts import Count, OverSeeds
 from digitwise.paper.claims import CLAIMS
-from digitwise.paper.evidence import FAILS, HOLDS, INCONCLUSIVE, NOT_RUN, above, all_of, at_least, at_most, within
-from digitwise.paper.recipes import RECIPES
+from digitwise.paper.evidence import (
+    FAILS,
+    HOLDS,
+    INCONCLUSIVE,
+    NOT_RUN,
+    Evidence,
+    above,
+    all_of,
+    at_least,
+    at_most,
+    most_of,
+    within,
+)
+from digitwise.paper.recipes import RECIPES, arms
+from digitwise.runs.folder import Run, home, save_measured
+
+TRIED = 1000
+SEEDS = range(3)
 
 
-def of(correct: int, tried: int) -> Count:
-    return Count("uniform", 1, 5, "", "", 0, 10, tried, correct)
+def of(correct: int, tried: int) -> OverSeeds:
+    return seeds(correct, tried=tried)
+
+
+def seeds(*correct: int, tried: int = 1000, method: str = "a") -> OverSeeds:
+    return OverSeeds(
+        method,
+        {seed: Count("uniform", 1, 5, "", "", 0, 10, tried, right) for seed, right in enumerate(correct)},
+    )
 
 
 def test_bounds_need_the_whole_interval():
@@ -30,6 +60,19 @@ def test_differences():
     assert within(of(700, 1000), of(950, 1000), 0.05) == FAILS
 
 
+def test_every_seed_must_meet_a_bound():
+    assert at_least(seeds(990, 995, 985), 0.95) == HOLDS
+    assert at_least(seeds(990, 995, 950), 0.95) == INCONCLUSIVE
+    assert at_least(seeds(900, 910, 920), 0.95) == FAILS
+
+
+def test_methods_are_compared_by_every_pair_of_seeds_and_one_method_seed_by_seed():
+    few, many = seeds(500, 900, method="a"), seeds(600, 980, method="a")
+    assert above(many, few) == HOLDS
+    assert above(replace(many, method="b"), few) == INCONCLUSIVE  # 600 of the one, 900 of the other
+    assert above(seeds(910, 980, method="b"), seeds(500, 700, 800)) == HOLDS
+
+
 @pytest.mark.parametrize(
     ("verdicts", "total"),
     [((HOLDS, HOLDS), HOLDS), ((HOLDS, INCONCLUSIVE), INCONCLUSIVE), ((FAILS, INCONCLUSIVE), FAILS)],
@@ -38,8 +81,112 @@ def test_all_of(verdicts, total):
     assert all_of(*verdicts) == total
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "total"),
+    [
+        ((HOLDS, HOLDS, FAILS), HOLDS),
+        ((HOLDS, HOLDS, FAILS, INCONCLUSIVE), INCONCLUSIVE),
+        ((HOLDS, HOLDS, FAILS, FAILS), FAILS),
+    ],
+)
+def test_most_of(verdicts, total):
+    assert most_of(*verdicts) == total
+
+
 def test_without_results_nothing_is_claimed(tmp_path):
     for claim in CLAIMS:
-        found = claim.verdict(tmp_path)
+        found = claim.verdict(Evidence(tmp_path))
         assert found["verdict"] == NOT_RUN and "has not been run" in found["why"]
         assert set(claim.recipes) <= set(RECIPES)
+
+
+@pytest.fixture(scope="module")
+def empty_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[str, int], Run]]:
+    """Finished runs without counts, three seeds of every arm that a claim asks for: by folder and seed."""
+    root, runs = tmp_path_factory.mktemp("results"), {}
+    for name in dict.fromkeys(recipe for claim in CLAIMS for recipe in claim.recipes):
+        for arm, experiment in arms(name).items():
+            for seed in SEEDS if f"{experiment.name}/{arm}" not in {folder for folder, _ in runs} else ():
+                seeded = replace(experiment, seed=seed)
+                run = Run.create(home(root, arm, seeded), seeded)
+                run.log(step=experiment.training.steps // 2, validation=0.1)
+                run.log(step=experiment.training.steps, validation=0.9)
+                runs[f"{experiment.name}/{arm}", seed] = run
+    return root, runs
+
+
+@pytest.fixture
+def results(empty_runs: tuple[Path, dict[tuple[str, int], Run]]) -> Iterator["Results"]:
+    found = Results(*empty_runs)
+    yield found
+    found.clear()
+
+
+class Results:
+    def __init__(self, root: Path, runs: dict[tuple[str, int], Run]):
+        self.root, self.runs = root, runs
+
+    def write(self, world: World) -> None:
+        for part in world:
+            if isinstance(part, Measured):
+                save_measured(self.root / part.recipe, ["invented"], part.rows)
+            else:
+                self.write_cell(part)
+
+    def write_cell(self, cell: Cell) -> None:
+        chosen = arms(cell.recipe)
+        arm = cell.arm or next(iter(chosen))
+        for seed, share in enumerate(cell.shares):
+            step, right = chosen[arm].training.steps, round(share * TRIED)
+            count = Count(cell.suite, 1, cell.length, cell.stratum, cell.group, 0, step, TRIED, right)
+            self.runs[f"{chosen[arm].name}/{arm}", seed].add_counts([count])
+
+    def clear(self) -> None:
+        for name in ("counts.json", "measured.json"):
+            for path in self.root.rglob(name):
+                path.unlink()
+
+
+@pytest.mark.parametrize("wanted", [HOLDS, FAILS, INCONCLUSIVE])
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_every_claim_can_hold_and_fail_and_stay_open(claim, wanted, results):
+    results.write(WORLDS[claim.name][wanted])
+    assert claim.verdict(Evidence(results.root))["verdict"] == wanted
+
+
+def test_a_verdict_shows_every_seed_and_marks_a_single_one(results, capsys):
+    results.write(WORLDS["F1"][INCONCLUSIVE] + WORLDS["F3"][HOLDS])
+    assert main(["claims", "--out", str(results.root), "--json"]) == 0
+    found = {row["claim"]: row for row in json.loads(capsys.readouterr().out)}
+    multiplication = found["F1"]["measured"][1]
+    assert [seed["value"] for seed in multiplication["seeds"].values()] == [0.912, 0.956, 0.972]
+    assert multiplication["median"] == 0.956 and multiplication["problems per seed"] == TRIED
+    low, high = multiplication["interval"]
+    assert low == multiplication["seeds"]["0"]["interval"][0] < 0.912 and high > 0.972
+    assert found["F3"]["one seed"] and not found["F1"]["one seed"]
+    assert main(["claims", "--out", str(results.root)]) == 0
+    printed = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "holds, one seed " in printed["F3"] and "one seed" not in printed["F1"]
+
+
+def test_models_are_compared_where_they_first_reach_the_level_of_the_weakest(results):
+    results.write(WORLDS["M2-large"][HOLDS])
+    early = arms("m2-upe-3")["uniform-3"].training.steps // 2
+    run = results.runs["m2-upe-3/uniform-3", 0]
+    run.add_counts(Count("uniform", 1, length, "", "", 0, early, TRIED, 900) for length in (5, 8))
+    found = {claim.name: claim for claim in CLAIMS}["M2-large"].verdict(Evidence(results.root))
+    assert [row["what"].rpartition(", ")[2] for row in found["measured"]] == [f"step {early}", "step 8000"] * 2
+
+
+def test_every_file_is_read_once(results, monkeypatch):
+    for worlds in WORLDS.values():
+        results.write(worlds[HOLDS])
+    read, read_text = [], Path.read_text
+
+    def remember(path: Path, *rest: str, **more: str) -> str:
+        read.append(path)
+        return read_text(path, *rest, **more)
+
+    monkeypatch.setattr(Path, "read_text", remember)
+    CLAIMS.verdicts(results.root)
+    assert len(read) > 50 and len(set(read)) == len(read)

@@ -12,14 +12,18 @@ import pytest
 import torch
 from small import SMALL
 
+from digitwise.cli import main
+from digitwise.counts import Count, wilson
 from digitwise.data import ExactLength, UniformLengths
 from digitwise.encodings import Relative, Uniform
-from digitwise.paper import fixed_map, maps
+from digitwise.paper import maps
 from digitwise.paper.claims import CLAIMS
-from digitwise.paper.recipes import PROFILES, RECIPES
-from digitwise.paper.reproduction import reproduce
+from digitwise.paper.evidence import Evidence
+from digitwise.paper.recipes import PROFILES, RECIPES, Check
+from digitwise.paper.reproduction import Runs, draw, reproduce, side_by_side
 from digitwise.rng import generator
 from digitwise.runs import experiment as ex
+from digitwise.runs import results
 from digitwise.runs.folder import Run, load_measured, save_measured
 from digitwise.runs.training import train
 from digitwise.tasks import Multiplication
@@ -44,7 +48,7 @@ def product_run(tmp_path_factory) -> Run:
 
 
 def test_maps_measure_the_change_from_the_very_weights_that_training_began_with(product_run):
-    rows = maps.measure(product_run)
+    rows = maps.measure_maps(product_run)
     start = maps.tables(maps.at_the_start(product_run.experiment))
     step = product_run.select("last")[0]
     learned = product_run.load_checkpoint(step)["vectors.tables.1"].numpy()
@@ -55,10 +59,29 @@ def test_maps_measure_the_change_from_the_very_weights_that_training_began_with(
 
 
 def test_maps_put_the_longest_vector_first(product_run):
-    row = maps.measure(product_run)[0]
+    row = maps.measure_maps(product_run)[0]
     by_distance = dict(zip(row["distances"], row["change"], strict=False))
     assert row["longest"][0] == max(by_distance, key=by_distance.get)
     assert len(row["value"]) == len(row["distances"]) + 1  # one uniform vector for the multiplier's digit
+
+
+class OnAnotherDevice(torch.Tensor):
+    """Refuses what a tensor on a GPU refuses."""
+
+    def numpy(self, **_):
+        raise TypeError("use cpu() first")
+
+    def cpu(self):
+        return self.as_subclass(torch.Tensor)
+
+
+def test_maps_of_a_model_that_evaluation_has_moved(product_run, monkeypatch):
+    model = maps.at_the_start(product_run.experiment)
+    here = maps.tables(model)
+    moved = [table.detach().as_subclass(OnAnotherDevice) for table in model.vectors.tables]
+    monkeypatch.delattr(model.vectors, "tables")
+    monkeypatch.setitem(vars(model.vectors), "tables", moved)
+    assert (maps.tables(model) == here).all()
 
 
 @pytest.mark.parametrize(("norms", "number"), [([0, 3, 0], 1), ([1, 1, 1, 1], 4), ([0, 0], 0)])
@@ -69,7 +92,7 @@ def test_effective_number(norms, number):
 @pytest.mark.parametrize("place", [0, 3])
 def test_a_changed_digit_is_another_digit_and_a_lead_stays_a_lead(place):
     operands = SMALL.task.draw(ExactLength(4), generator(0, "t"), 500)
-    first, second = fixed_map.changed(operands, 1, place, generator(1, "t"))
+    first, second = maps.changed(operands, 1, place, generator(1, "t"))
     assert (first == operands[0]).all()
     assert (second[:, place] != operands[1][:, place]).all()
     assert (np.delete(second, place, 1) == np.delete(operands[1], place, 1)).all()
@@ -94,7 +117,7 @@ class Adder(torch.nn.Module):
 
 
 def test_dependence_of_a_right_model_is_what_the_task_demands():
-    measured, true = fixed_map.dependence(Adder(), SMALL, 4, problems=300)
+    measured, true = maps.dependence(Adder(), SMALL, 4, problems=300)
     assert (measured == true).all()
     for place in range(4):
         assert true[0, place, place] == 1  # its own column always
@@ -111,15 +134,65 @@ def test_what_was_measured_of_other_runs_does_not_count(tmp_path):
 def test_fixed_map_from_training_to_figure_and_not_twice(tmp_path, monkeypatch):
     first = reproduce("fixed-map", "smoke", root=tmp_path)
     assert [path.rpartition("/")[2] for path in first["figures"]] == ["fixed-map.png"]
-    assert {row["length"] for row in first["rows"]} == set(fixed_map.LENGTHS)
-    monkeypatch.setattr(fixed_map, "measure", None)  # would raise if it were called again
+    assert {row["length"] for row in first["rows"]} == set(maps.LENGTHS)
+    monkeypatch.setattr(maps, "dependence", None)  # would raise if it were called again
     assert reproduce("fixed-map", "smoke", root=tmp_path)["rows"] == first["rows"]
 
 
 def test_relative_maps_have_no_uniform_part(tmp_path):
     run = Run.create(tmp_path / "r", replace(SMALL, encoding=Relative()))
     train(run)
-    assert {len(row["value"]) for row in maps.measure(run)} == {2 * SMALL.task.num_tokens - 1}
+    assert {len(row["value"]) for row in maps.measure_maps(run)} == {2 * SMALL.task.num_tokens - 1}
+
+
+@pytest.fixture(scope="module")
+def two_seeds(tmp_path_factory) -> Runs:
+    """Two seeds of one arm, with counts of cascades that are made up."""
+    root, group = tmp_path_factory.mktemp("two"), []
+    for seed in range(2):
+        run = Run.create(root / f"relative-seed{seed}", replace(SMALL, seed=seed))
+        run.log(step=20, validation=1.0)
+        run.add_counts(
+            Count("cascade", 1, 5, f"cascade {n}", "", 0, 20, 100, right)
+            for n, right in enumerate(((90, 80), (50, 40))[seed])
+        )
+        group.append(run)
+    return {"relative": group}
+
+
+def test_tables_show_the_median_and_the_worst_seed(two_seeds):
+    one_row, _ = side_by_side(two_seeds, RECIPES["c2"], "last")
+    assert one_row == {
+        "suite": "cascade", "digits": 5, "stratum": "cascade 0", "problems per seed": 100, "relative": 0.7,
+        "relative worst": 0.5, "relative 95%": [round(wilson(50, 100)[0], 4), round(wilson(90, 100)[1], 4)],
+    }  # fmt: skip
+
+
+def test_a_table_of_one_seed_needs_no_worst(two_seeds):
+    one_row, _ = side_by_side({"relative": two_seeds["relative"][:1]}, RECIPES["c2"], "last")
+    assert one_row == {
+        "suite": "cascade", "digits": 5, "stratum": "cascade 0", "problems": 100, "relative": 0.9,
+        "relative 95%": [round(bound, 4) for bound in wilson(90, 100)],
+    }  # fmt: skip
+
+
+def test_strata_are_drawn_over_the_numbers_in_their_names(two_seeds, tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(results, "draw", lambda curves, path, title, **more: drawn.update({path.name: (curves, title)}))
+    draw(two_seeds, replace(RECIPES["c2"], checks=(Check("uniform"), Check("cascade"))), tmp_path)
+    (curve,), title = drawn["cascade.png"]
+    assert curve.label == "cascade" and {x: found.values for x, found in curve.points.items()} == {
+        0: [0.9, 0.5], 1: [0.8, 0.4],
+    }  # fmt: skip
+    assert title.startswith("Addition, relative positions\n") and "2 seeds" in title and "c2" not in title
+
+
+@pytest.mark.parametrize("name", ["complexity", "theory"])
+def test_figures_without_a_run_are_reproduced(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["figure", name]) == 2
+    assert f"digitwise reproduce {name}" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow
@@ -136,5 +209,5 @@ def test_everything_by_name_survives_being_stopped(tmp_path):
     assert {result["recipe"] for result in json.loads(done.stdout)} == set(RECIPES)
     assert all(list((tmp_path / name).glob("*.png")) for name in RECIPES)
     for claim in CLAIMS:
-        found = claim.verdict(tmp_path, "smoke")
+        found = claim.verdict(Evidence(tmp_path, "smoke"))
         assert found["verdict"] != "not run", (claim.name, found["why"])

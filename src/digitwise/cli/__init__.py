@@ -89,11 +89,11 @@ def parser() -> Parser:
     )
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
 
-    sub = command("figure", models.figure, "Draw tested runs by length; or the figures of: complexity, theory.")
+    sub = command("figure", models.figure, "Draw tested runs by length.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("--suite", default="uniform")
-    sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve a run or a checkpoint; default: what fits")
-    sub.add_argument("--to", type=Path, help="file to write (for complexity and theory a folder)")
+    sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve per run or checkpoint; default: what fits")
+    sub.add_argument("--to", type=Path, help="file to write")
 
     sub = command("reproduce", models.reproduce, "Train what is missing of recipes, test it, draw it.")
     sub.add_argument("recipes", nargs="*", metavar="RECIPE")

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from digitwise.cli.science import draw_by_name
+from digitwise.cli.science import marked
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
@@ -162,14 +162,12 @@ def ls(options: argparse.Namespace) -> None:
 def figure(options: argparse.Namespace) -> None:
     from digitwise.config import lookup
     from digitwise.data import SUITES
-    from digitwise.runs import figures
+    from digitwise.runs import results
     from digitwise.runs.folder import Run
 
-    if len(options.runs) == 1 and str(options.runs[0]) in ("complexity", "theory"):
-        name = str(options.runs[0])
-        paths = [str(path) for path in draw_by_name(name, options.to or Path("figures") / name)]
-        show(options, {"figures": paths}, None, "\n".join(paths))
-        return
+    for name in map(str, options.runs):
+        if name in ("complexity", "theory") and not Path(name).exists():
+            raise ValueError(f"figure draws run folders, and '{name}' is a recipe: digitwise reproduce {name}")
     runs = [Run.open(folder) for folder in options.runs]
     by = options.by or ("run" if len(runs) > 1 else "checkpoint")
     curves = []
@@ -184,14 +182,13 @@ def figure(options: argparse.Namespace) -> None:
             name = run.folder.name if len(runs) > 1 or by == "run" else ""
             title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
             label = ", ".join(part for part in (name, title) if part)
-            curves += figures.by_kind(label, [count for count in counts if count.checkpoint == step])
-    first = runs[0].experiment
-    trained = first.trained_length
-    path = figures.accuracy(
+            curves += results.by_kind(label, [count for count in counts if count.checkpoint == step])
+    lengths = {run.experiment.trained_length for run in runs}
+    path = results.draw(
         curves,
         options.to or runs[0].folder / f"{suite.name}.png",
-        title=f"{first.name}, {options.suite} suite",
-        trained=trained,
+        title=f"Exact match on the {suite.name} suite",
+        trained=lengths.pop() if len(lengths) == 1 else None,
     )
     show(options, {"figure": str(path), "curves": [curve.label for curve in curves]}, None, str(path))
 
@@ -210,12 +207,10 @@ def reproduce(options: argparse.Namespace) -> int | None:
         find(name)
     bar, results = Bar(), []
 
-    def verdicts(name: str) -> list[dict[str, Any]]:
-        return [claim.verdict(options.out, options.profile) for claim in CLAIMS if name in claim.recipes]
-
     try:
         for name in names:
-            results.append(run_recipe(name, options.profile, seeds, options.out, bar) | {"claims": verdicts(name)})
+            result = run_recipe(name, options.profile, seeds, options.out, bar)
+            results.append(result | {"claims": CLAIMS.verdicts(options.out, options.profile, name)})
     except Stopped:
         bar.close()
         print("stopped: the same command goes on from here", file=sys.stderr)
@@ -236,7 +231,7 @@ def reproduce(options: argparse.Namespace) -> int | None:
             if result["runs"]:
                 print(f"runs: {' '.join(result['runs'])}")
             for row in result["claims"]:
-                print(f"claim {row['claim']} {row['verdict']}: {row['judged']}")
+                print(f"claim {row['claim']} {marked(row)}: {row['judged']}")
     return None
 
 

@@ -1,7 +1,6 @@
 """Commands about complexity, prediction, other people's models and the theory."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from digitwise.cli.terminal import Bar, parse_numbers, show
@@ -64,9 +63,17 @@ def check_lines(report: dict[str, Any]) -> str:
 def claims(options: argparse.Namespace) -> None:
     from digitwise.paper.claims import CLAIMS
 
-    found = [claim.verdict(options.out, options.profile) for claim in CLAIMS]
-    rows = [{name: row[name] for name in ("claim", "verdict", "judged", "command")} for row in found]
+    found = CLAIMS.verdicts(options.out, options.profile)
+    rows = [
+        {"claim": row["claim"], "verdict": marked(row), "judged": row["judged"], "command": row["command"]}
+        for row in found
+    ]
     show(options, found, rows)
+
+
+def marked(claim: dict[str, Any]) -> str:
+    """A verdict in print: it says where it rests on one seed."""
+    return f"{claim['verdict']}, one seed" if claim["one seed"] else claim["verdict"]
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -113,7 +120,7 @@ def data(options: argparse.Namespace) -> None:
 
 def score(options: argparse.Namespace) -> None:
     from digitwise.answers import exchange
-    from digitwise.runs import figures
+    from digitwise.runs import results
 
     counts, said = exchange.score(options.file, options.problems, options.extract)
     rows: list[dict[str, Any]] = [
@@ -123,7 +130,7 @@ def score(options: argparse.Namespace) -> None:
     ]  # fmt: skip
     document: dict[str, Any] = {"answers": said, "rows": rows}
     if options.to:
-        document["figure"] = str(figures.accuracy([figures.by_length(options.file.stem, counts)], options.to))
+        document["figure"] = str(results.draw([results.by_length(options.file.stem, counts)], options.to))
     faults = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in said.items() if name != "problems")
     show(options, document, rows, f"{said['problems']} problems: {faults}; what is not right counts as wrong")
 
@@ -173,14 +180,3 @@ def theory(options: argparse.Namespace) -> None:
     shown = [{name: row[name] for name in ("name", "prediction", "measured", "interval", "verdict")} for row in rows]
     failed = sum(row["verdict"] != "holds" for row in rows)
     show(options, rows, shown, f"{len(rows) - failed} of {len(rows)} rows hold on {len(seeds)} seed(s)")
-
-
-def draw_by_name(name: str, folder: Path) -> list[Path]:
-    """The figures that need no run."""
-    if name == "complexity":
-        from digitwise.paper import law_figures as complexity_figures
-
-        return complexity_figures.draw(folder)
-    from digitwise import theory as linear
-
-    return linear.figures(folder)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from digitwise.counts import Chains, Numbered
 from digitwise.data.carries import Cascade, ConsecutiveCarries, NinesRun
 from digitwise.data.distributions import ExactLength, NoCarry
 from digitwise.data.suites import Right, Stratum, Suite, drawn, need_sums
@@ -25,20 +26,26 @@ def nocarry(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 def cascade(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """Sums of exactly L digits by the length of their longest cascade."""
     need_sums(task, "cascade")
-    return [drawn(task, n, f"cascade {c}", Cascade(c, n, exactly=True)) for n in lengths for c in classes(n)]
+    return [
+        drawn(task, n, str(Numbered("cascade", c)), Cascade(c, n, exactly=True)) for n in lengths for c in classes(n)
+    ]
 
 
 def consecutive(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """Sums of exactly L digits with that many carries in a row, none of which cascades."""
     need_sums(task, "consecutive")
-    return [drawn(task, n, f"carries {c}", ConsecutiveCarries(c, n, exactly=True)) for n in lengths for c in classes(n)]
+    return [
+        drawn(task, n, str(Numbered("carries", c)), ConsecutiveCarries(c, n, exactly=True))
+        for n in lengths
+        for c in classes(n)
+    ]
 
 
 def nines(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     """Sums of exactly L digits with a run of columns that sum to 9: entered with a carry, and entered without one."""
     need_sums(task, "nines")
     return [
-        drawn(task, n, f"run {run} {way} carry", NinesRun(run, n, way == "with", exactly=True))
+        drawn(task, n, str(Numbered("run", run, f"{way} carry")), NinesRun(run, n, way == "with", exactly=True))
         for n in lengths
         for way, longest in (("with", n - 1), ("without", n))
         for run in classes(longest)[1:]
@@ -67,8 +74,11 @@ def _chains(length: int) -> dict[str, Distribution]:
     """Common problems, and enough of the rare ones: classes beyond 10 columns hardly weigh at any length."""
     return {
         "any": ExactLength(length),
-        **{f"cascade {c}": Cascade(c, length, exactly=True) for c in range(min(length, 10) + 1)},
-        **{f"run {run}": NinesRun(run, length, False, exactly=True) for run in range(1, min(length, 10) + 1)},
+        **{str(Numbered("cascade", c)): Cascade(c, length, exactly=True) for c in range(min(length, 10) + 1)},
+        **{
+            str(Numbered("run", run)): NinesRun(run, length, False, exactly=True)
+            for run in range(1, min(length, 10) + 1)
+        },
     }
 
 
@@ -77,7 +87,7 @@ def by_chains(stratum: Stratum, problems: Problems, right: Right) -> dict[str, R
     first, second = problems.numbers[:, 0], problems.numbers[:, 1]
     found = np.stack([complexity.cascade(first, second), complexity.untriggered(first, second)], axis=1)
     exact = np.asarray(right.all(1))
-    return {f"{c}/{u}": exact[(found == (c, u)).all(1)] for c, u in np.unique(found, axis=0)}
+    return {str(Chains(int(c), int(u))): exact[(found == (c, u)).all(1)] for c, u in np.unique(found, axis=0)}
 
 
 SUITES = [

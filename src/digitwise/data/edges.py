@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from digitwise.counts import Case
 from digitwise.data.distributions import ExactLength, fits
 from digitwise.data.suites import Stratum, Suite, drawn, named_kinds
 from digitwise.numbers import digits as dg
@@ -51,10 +52,9 @@ def edges(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     for length in lengths:
         fits(length, task.longest)
         for label, kind in named_kinds(task):
-            name = f"{label}: " if label else ""
             for case, pairs in cases(length, kind).items():
-                out.append(Stratum(length, name + case, _listed(task, kind, pairs), task))
-            out.append(Stratum(length, f"{name}much shorter", _much_shorter(task, kind, length), task))
+                out.append(Stratum(length, str(Case(label, case)), _listed(task, kind, pairs), task))
+            out.append(Stratum(length, str(Case(label, "much shorter")), _much_shorter(task, kind, length), task))
     if task.longest is not None:
         out.append(drawn(task, task.longest, "full canvas", ExactLength(task.longest), task.kinds[0]))
     return out

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from digitwise.counts import Numbered
 from digitwise.data.distributions import ExactLength, Shifted, UniformValues
 from digitwise.rng import generator
 from digitwise.tasks import Distribution, Kind, Problems, Task
@@ -112,7 +113,7 @@ def text(task: Task, lengths: Sequence[int]) -> list[Stratum]:
 
 def by_place(stratum: Stratum, problems: Problems, right: Right) -> dict[str, Right]:
     """Each place that an answer to numbers of this length can have."""
-    return {f"place {place}": right[:, place] for place in range(stratum.places)}
+    return {str(Numbered("place", place)): right[:, place] for place in range(stratum.places)}
 
 
 SUITES = [

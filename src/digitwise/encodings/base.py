@@ -30,6 +30,10 @@ class Shape(NamedTuple):
 class Vectors(nn.Module):
     """The learned half."""
 
+    def pairwise(self) -> list[Tensor]:
+        """Return the table of pairwise vectors of each layer, `[classes, D]`."""
+        raise ValueError("maps need a table of pairwise vectors: use a relative or a uniform encoding")
+
     def prepare(self, coordinates: Coordinates) -> Any:
         """What the other hooks need of the coordinates (tensors `[N]`, or `[B, N]` where rows differ), worked out and
         checked once for all layers."""
@@ -85,6 +89,9 @@ class PairwiseVectors(Vectors):
         self.statement, self.extent = statement, extent
         size = (statement.num_classes(extent), shape.head_size)
         self.tables = nn.ParameterList(statement.deviation * torch.randn(size) for _ in range(shape.layers))
+
+    def pairwise(self) -> list[Tensor]:
+        return list(self.tables)
 
     def prepare(self, coordinates: Coordinates) -> Tensor:
         if coordinates.position.ndim == 1:

@@ -42,6 +42,10 @@ class Model(nn.Module):
         """Return how many numbers the activations of one problem take, to size batches by memory."""
         return 1000 * num_tokens
 
+    def pairwise(self) -> list[Tensor]:
+        """Return the table of pairwise vectors of each layer, if the model has any."""
+        raise ValueError("maps need pairwise vectors: this kind of model has none")
+
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
@@ -201,6 +205,9 @@ class Encoder(Model):
     def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
         found = super().answer(tokens_BN, coordinates)
         return found._replace(rounds_B=found.rounds_B * self.architecture.rounds)
+
+    def pairwise(self) -> list[Tensor]:
+        return self.vectors.pairwise()
 
     def floats(self, num_tokens: int) -> int:
         """The scores of all pairs grow with the square of the tokens."""

@@ -1,116 +1,196 @@
 """Judging counts: what a claim may ask of results, and how an interval becomes a verdict."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from digitwise.counts import Count, merge, wilson
+from digitwise.counts import Count, Numbered, OverSeeds, WeightedSum, merge, value_of
 from digitwise.paper.recipes import arms
 from digitwise.runs.folder import Run, home, load_measured
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_RUN = "holds", "fails", "inconclusive", "not run"
+
+Rows = list[dict[str, Any]]
+Number = OverSeeds | WeightedSum
 
 
 class NotRun(Exception):
     """The results that a claim needs are not there."""
 
 
+class ReadOnce(Run):
+    """A run whose files are read once, for results that do not change meanwhile."""
+
+    def metrics(self) -> Rows:
+        return self._metrics
+
+    @cached_property
+    def _metrics(self) -> Rows:
+        return super().metrics()
+
+    @cached_property
+    def cells(self) -> dict[tuple[str, int, str, str, int], Count]:
+        """All counts by suite, length, stratum, group and checkpoint; those of several test seeds are added up."""
+        return merge(self.counts(), by=lambda c: (c.suite, c.length, c.stratum, c.group, c.checkpoint))
+
+    @cached_property
+    def steps(self) -> dict[str, int]:
+        """Kept checkpoints by name: `last`, `best` on validation, and every step."""
+        kept = self.checkpoints()
+        return {str(step): step for step in kept} | ({"last": kept[-1], "best": self.best()} if kept else {})
+
+
 @dataclass
 class Evidence:
-    """Results of recipes below a folder; remembers what was asked, so that a verdict shows its numbers."""
+    """Results of recipes below a folder. Each file is read once; `shown` remembers the numbers that were asked for."""
 
     root: Path
     profile: str = "cpu"
-    shown: list[dict[str, Any]] = field(default_factory=list)
+    shown: Rows = field(default_factory=list)
+    _runs: dict[Path, list[ReadOnce]] = field(default_factory=dict, repr=False)
+    _rows: dict[str, Rows | None] = field(default_factory=dict, repr=False)
 
-    def count(
-        self, recipe: str, arm: str, length: int, suite: str = "uniform", stratum: str = "", group: str = "",
-        checkpoint: str = "best",
-    ) -> Count:  # fmt: skip
-        """One cell, added up over seeds, at the last checkpoint or the best on validation (the paper's practice)."""
-        found = []
-        for run in self.runs(recipe, arm):
-            steps = run.select(checkpoint)
-            found += [
-                count
-                for count in run.counts()
-                if (count.suite, count.length, count.stratum, count.group) == (suite, length, stratum, group)
-                and count.checkpoint in steps
-            ]
-        if not found:
+    def accuracy(
+        self, recipe: str, length: int, suite: str = "uniform", stratum: Numbered | str = "",
+        group: Numbered | str = "", arm: str = "", checkpoint: str = "best",
+    ) -> OverSeeds:  # fmt: skip
+        """One cell of every seed, at the last checkpoint or the best on validation (the paper's practice)."""
+        runs, cell = self.runs(recipe, arm), (suite, length, str(stratum), str(group))
+        by_seed: dict[int, Count | float] = {
+            run.experiment.seed: run.cells[*cell, run.steps[checkpoint]]
+            for run in runs
+            if checkpoint in run.steps and (*cell, run.steps[checkpoint]) in run.cells
+        }
+        if not by_seed:
             raise NotRun(f"{recipe} has no counts of {suite} at {length} digits")
-        total = merge(found, by=lambda count: "")[""]
-        what = " ".join(part for part in (recipe, suite if suite != "uniform" else "", stratum, group) if part)
-        self.shown.append({
-            "what": f"{what}, {length} digits, {checkpoint}", "accuracy": round(total.accuracy, 4),
-            "interval": [round(bound, 4) for bound in total.interval], "n": total.tried, "seeds": len(found),
-        })  # fmt: skip
-        return total
+        kind = str(group or stratum) or (suite if suite not in ("uniform", recipe) else "")
+        digits = f"{length} digit{'s' * (length > 1)}"
+        when = f"step {checkpoint}" if checkpoint.isdecimal() else checkpoint
+        label = ", ".join(part for part in (f"{recipe} {arm}".strip(), kind, digits, when) if part)
+        return self.show(label, OverSeeds(_method(runs[0]), by_seed))
 
-    def by_checkpoint(self, recipe: str, arm: str, length: int) -> dict[int, float]:
-        """Accuracy at a length of every kept checkpoint, seeds added up."""
-        found = [
-            count
-            for run in self.runs(recipe, arm)
-            for count in run.counts()
-            if (count.suite, count.length, count.stratum, count.group) == ("uniform", length, "", "")
-        ]
-        return {step: count.accuracy for step, count in merge(found, by=lambda count: count.checkpoint).items()}
+    def by_checkpoint(self, recipe: str, length: int) -> dict[int, float]:
+        """The median over seeds of the accuracy at a length, for every checkpoint that all seeds were tested at."""
+        runs, cell = self.runs(recipe), ("uniform", length, "", "")
+        tested = [{step for step in run.steps.values() if (*cell, step) in run.cells} for run in runs]
+        steps = sorted(set.intersection(*tested))
+        if not steps:
+            raise NotRun(f"{recipe} has no counts of uniform at {length} digits")
+        return {step: median(run.cells[*cell, step].accuracy for run in runs) for step in steps}
 
-    def measured(self, recipe: str) -> list[dict[str, Any]]:
+    def measured(
+        self, recipe: str, what: str, value: Callable[[Rows], Count | float], /, **where: str | int
+    ) -> OverSeeds:  # fmt: skip
+        """What `value` makes of the rows that a recipe measured on weights, of each seed by itself. `where` chooses
+        rows by their fields."""
+        by_seed: dict[int, Rows] = {}
+        for row in self.rows(recipe):
+            if all(row[name] == wanted for name, wanted in where.items()):
+                by_seed.setdefault(row["seed"], []).append(row)
+        if not by_seed:
+            raise NotRun(f"{recipe} has no rows of {', '.join(map(str, where.values()))}")
+        method = str(where.get("recipe", recipe))
+        return self.show(what, OverSeeds(method, {seed: value(rows) for seed, rows in by_seed.items()}))
+
+    def rows(self, recipe: str) -> Rows:
         """What a recipe measured on weights."""
-        rows = load_measured(self.root / recipe)
+        if recipe not in self._rows:
+            self._rows[recipe] = load_measured(self.root / recipe)
+        rows = self._rows[recipe]
         if rows is None:
             raise NotRun(f"{recipe} has not been run")
         return rows
 
-    def show(self, what: str, values: Sequence[float], n: int, seeds: int) -> float:
-        """The mean of one number a seed or layer, shown with the lowest and the highest."""
-        mean = sum(values) / len(values)
-        self.shown.append({
-            "what": what, "mean": round(mean, 4), "interval": [round(min(values), 4), round(max(values), 4)],
-            "n": n, "seeds": seeds,
-        })  # fmt: skip
-        return mean
-
-    def runs(self, recipe: str, arm: str) -> list[Run]:
-        experiment = arms(recipe, self.profile)[arm]
-        folder = home(self.root, arm, experiment).parent
-        runs = [Run.open(path.parent) for path in sorted(folder.glob(f"{arm}-seed*/config.json"))]
-        runs = [run for run in runs if run.finished and run.counts()]
-        if not runs:
+    def runs(self, recipe: str, arm: str = "") -> list[ReadOnce]:
+        """The finished runs of an arm, one per seed. A recipe with one arm needs no name of it."""
+        chosen = arms(recipe, self.profile)
+        arm = arm or next(iter(chosen))
+        folder = home(self.root, arm, chosen[arm]).parent
+        if folder / arm not in self._runs:
+            opened = [Run.open(path.parent) for path in folder.glob(f"{arm}-seed*/config.json")]
+            found = [ReadOnce(run.folder, run.experiment) for run in opened]
+            finished = [run for run in found if run.finished and run.cells]
+            self._runs[folder / arm] = sorted(finished, key=lambda run: run.experiment.seed)
+        if not self._runs[folder / arm]:
             raise NotRun(f"{recipe} has not been run")
-        return runs
+        return self._runs[folder / arm]
+
+    def show(self, what: str, number: OverSeeds) -> OverSeeds:
+        """Remember a number: the median over seeds, the interval over seeds, and every seed with its own interval."""
+        counts = [measured for measured in number.by_seed.values() if isinstance(measured, Count)]
+        self.shown.append({
+            "what": what, "median": round(number.median, 4), "interval": rounded(number.interval),
+            "seeds": {str(seed): _own(measured) for seed, measured in number.by_seed.items()},
+            **({"problems per seed": min(count.tried for count in counts)} if counts else {}),
+        })  # fmt: skip
+        return number
 
 
-def at_least(count: Count, bound: float) -> str:
-    low, high = count.interval
+def _own(measured: Count | float) -> dict[str, Any]:
+    own = {"interval": rounded(measured.interval)} if isinstance(measured, Count) else {}
+    return {"value": round(value_of(measured), 4)} | own
+
+
+def _method(run: Run) -> str:
+    """Networks that differ in their seed only are of one method."""
+    return f"{run.folder.parent.name}/{run.folder.name.rpartition('-seed')[0]}"
+
+
+def rounded(interval: Sequence[float]) -> list[float]:
+    return [round(bound, 4) for bound in interval]
+
+
+def at_least(number: Number, bound: float) -> str:
+    low, high = number.interval
     return HOLDS if low >= bound else FAILS if high < bound else INCONCLUSIVE
 
 
-def at_most(count: Count, bound: float) -> str:
-    low, high = count.interval
+def at_most(number: Number, bound: float) -> str:
+    low, high = number.interval
     return HOLDS if high <= bound else FAILS if low > bound else INCONCLUSIVE
 
 
-def above(better: Count, worse: Count, by: float = 0.0) -> str:
-    """Is the difference of two accuracies above `by`? Newcombe's interval for a difference of proportions."""
-    difference = better.accuracy - worse.accuracy
-    (low_b, high_b), (low_w, high_w) = (wilson(count.correct, count.tried) for count in (better, worse))
-    low = difference - ((better.accuracy - low_b) ** 2 + (high_w - worse.accuracy) ** 2) ** 0.5
-    high = difference + ((high_b - better.accuracy) ** 2 + (worse.accuracy - low_w) ** 2) ** 0.5
+def above(better: OverSeeds, worse: OverSeeds, by: float = 0.0) -> str:
+    """Is the difference of two accuracies above `by`, for every pair of seeds, or in one method for every seed?"""
+    low, high = (better - worse).interval
     return HOLDS if low > by else FAILS if high <= by else INCONCLUSIVE
 
 
-def within(count: Count, reference: Count, points: float) -> str:
+def within(number: OverSeeds, reference: OverSeeds, points: float) -> str:
     """Is an accuracy at most so far below the reference?"""
-    return {HOLDS: FAILS, FAILS: HOLDS}.get(above(reference, count, points), INCONCLUSIVE)
+    return at_most(reference - number, points)
 
 
 def all_of(*verdicts: str) -> str:
     """Holds if all hold, fails if one fails."""
     return FAILS if FAILS in verdicts else INCONCLUSIVE if INCONCLUSIVE in verdicts else HOLDS
+
+
+def most_of(*verdicts: str) -> str:
+    """Holds if more than half hold, fails if at least half fail."""
+    if 2 * verdicts.count(HOLDS) > len(verdicts):
+        return HOLDS
+    return FAILS if 2 * verdicts.count(FAILS) >= len(verdicts) else INCONCLUSIVE
+
+
+def proposition(evidence: Evidence, name: str) -> str:
+    """A row of the theory table brings its own interval, in which the mean over seeds must lie (`theory/rows.py`). A
+    mean that is not a number decides nothing."""
+    row = next((row for row in evidence.rows("theory") if row["name"] == name), None)
+    if row is None:
+        raise NotRun(f"theory has no row {name}")
+    evidence.shown.append({
+        "what": row["statement"], "prediction": row["prediction"], "mean": row["measured"],
+        "must lie in": row["interval"], "seeds": row["seeds"],
+    })  # fmt: skip
+    return INCONCLUSIVE if math.isnan(row["measured"]) else HOLDS if row["verdict"] == "holds" else FAILS
+
+
+Judge = Callable[[Evidence], str]
 
 
 @dataclass(frozen=True)
@@ -121,16 +201,36 @@ class Claim:
     judged: str
     """The predicate that is judged here, in words; says where it is scaled down."""
     recipes: tuple[str, ...]
-    judge: Callable[[Evidence], str]
+    judge: Judge
 
-    def verdict(self, root: Path, profile: str = "cpu") -> dict[str, Any]:
-        evidence, why = Evidence(root, profile), ""
+    def verdict(self, evidence: Evidence) -> dict[str, Any]:
+        """The verdict with its numbers. It rests on one seed if one of its numbers does."""
+        evidence.shown, why = [], ""
         try:
             verdict = self.judge(evidence)
         except NotRun as missing:
             verdict, why = NOT_RUN, str(missing)
+        one_seed = verdict != NOT_RUN and any(len(row["seeds"]) == 1 for row in evidence.shown)
         return {
             "claim": self.name, "paper": self.statement, "judged": self.judged, "verdict": verdict,
-            **({"why": why} if why else {}), "measured": evidence.shown,
-            "command": f"digitwise reproduce {' '.join(self.recipes)} --profile {profile}",
+            "one seed": one_seed, **({"why": why} if why else {}), "measured": evidence.shown,
+            "command": f"digitwise reproduce {' '.join(self.recipes)} --profile {evidence.profile}",
         }  # fmt: skip
+
+
+class Claims(list[Claim]):
+    """Claims in the order of the page."""
+
+    def add(self, name: str, statement: str, judged: str, *recipes: str) -> Callable[[Judge], Judge]:
+        """Decorate a predicate: it becomes the next claim."""
+
+        def decorate(judge: Judge) -> Judge:
+            self.append(Claim(name, statement, judged, recipes, judge))
+            return judge
+
+        return decorate
+
+    def verdicts(self, root: Path, profile: str = "cpu", recipe: str = "") -> Rows:
+        """Judge all claims, or those about one recipe, by the results below a folder."""
+        evidence = Evidence(root, profile)
+        return [claim.verdict(evidence) for claim in self if not recipe or recipe in claim.recipes]

@@ -1,53 +1,43 @@
-"""Figures RPE_maps to CPE3_maps: how large the pairwise vectors of every layer are, and how far training moved them.
+"""What positions mean to a trained model: its pairwise vectors by distance, and which digits its answers depend on.
 
+Figures RPE_maps to CPE3_maps show how long the pairwise vectors of every layer are, and how far training moved them.
 The vector of the distance i - j = -1 is added when a place looks at the one before it, its right neighbour.
+
+Appendix "Fixed map for RPE": one input digit is changed at a time, and an output depends on it as often as its answer
+symbol changes. What the task itself demands is measured in the same way on the true answers and stands beside it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from digitwise.counts import Count
+from digitwise.data import ExactLength
 from digitwise.encodings import Relative
-from digitwise.encodings.base import PairwiseVectors
-from digitwise.models.encoder import Encoder
-from digitwise.plots import new_figure, save
+from digitwise.models import Model
+from digitwise.paper.recipes import find
+from digitwise.plots import RED, TEAL, legend_below, new_figure, plural, save, seeds_and_median
+from digitwise.rng import generator
 from digitwise.runs.engine import seeded
-from digitwise.runs.evaluation import load_model
+from digitwise.runs.evaluation import answer, load_model
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.tasks import Problems
 
-Norms = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Rows = list[dict[str, Any]]
 
+# Pairwise vectors
 
-def tables(model: Encoder) -> Norms:
-    """The pairwise vectors of every layer: `[layers, classes, D]`."""
-    if not isinstance(model.vectors, PairwiseVectors):
-        raise ValueError("maps need pairwise vectors: a relative or a uniform encoding")
-    return np.stack([table.detach().double().numpy() for table in model.vectors.tables])
-
-
-def at_the_start(experiment: Experiment) -> Encoder:
-    """The model before its first step."""
-    with seeded(experiment.seed, "weights"):
-        return experiment.build()
+#: What is drawn by distance: the field of a row, its colour, its label and the width of its line.
+LINES = (("value", "#bbbbbb", "length", 3.0), ("change", TEAL, "change from the start", 1.2))
 
 
-def distances(experiment: Experiment) -> NDArray[np.int64]:
-    """Distance i - j of every relative class; uniform classes come after these."""
-    furthest = Relative().num_classes(experiment.task.extent) // 2
-    return np.arange(-furthest, furthest + 1)
-
-
-def effective_number(norms: Norms) -> float:
-    """Over how many vectors the weight is spread: 1 if one has it all, their number if all are equally long."""
-    squares = norms**2
-    return float(squares.sum() ** 2 / (squares**2).sum()) if squares.any() else 0.0
-
-
-def measure(run: Run) -> list[dict[str, Any]]:
+def measure_maps(run: Run) -> Rows:
     """For every layer the norms by distance, which distances are longest, and how dispersed the vectors are."""
     experiment, step = run.experiment, run.select("last")[0]
     offsets = distances(experiment)
@@ -66,34 +56,149 @@ def measure(run: Run) -> list[dict[str, Any]]:
     return rows
 
 
-def draw(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> Path:
-    """Norms by distance, a panel a layer: the values, and the change from the start."""
+def tables(model: Model) -> Floats:
+    """Return the pairwise vectors of every layer: `[layers, classes, D]`."""
+    return np.stack([table.detach().cpu().double().numpy() for table in model.pairwise()])
+
+
+def at_the_start(experiment: Experiment) -> Model:
+    """The model before its first step."""
+    with seeded(experiment.seed, "weights"):
+        return experiment.build()
+
+
+def distances(experiment: Experiment) -> NDArray[np.int64]:
+    """Distance i - j of every relative class; uniform classes come after these."""
+    furthest = Relative().num_classes(experiment.task.extent) // 2
+    return np.arange(-furthest, furthest + 1)
+
+
+def effective_number(norms: Floats) -> float:
+    """Over how many vectors the weight is spread: 1 if one has it all, their number if all are equally long."""
+    squares = norms**2
+    return float(squares.sum() ** 2 / (squares**2).sum()) if squares.any() else 0.0
+
+
+def previous_longest(layers: Rows) -> float:
+    """The share of layers in which the vector of the previous place, -1, is the longest."""
+    return sum(layer["longest"][0] == -1 for layer in layers) / len(layers)
+
+
+def noticeable(layers: Rows, digits: int) -> float:
+    """1 if in some layer the vectors of -1 to -k are among the k + 1 longest, else 0."""
+    return float(any(set(range(-digits, 0)) <= set(layer["longest"][: digits + 1]) for layer in layers))
+
+
+def mean_number(layers: Rows) -> float:
+    """The mean effective number over the layers."""
+    return sum(layer["effective number"] for layer in layers) / len(layers)
+
+
+def draw_maps(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """One figure per model, one panel per layer: norms by distance."""
+    return [
+        _draw_model([row for row in rows if row["recipe"] == name], folder / f"{name}.png", find(name).title)
+        for name in dict.fromkeys(row["recipe"] for row in rows)
+    ]
+
+
+def _draw_model(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> Path:
+    """The values, the change from the start, and right of all distances the uniform vectors."""
     layers = sorted({row["layer"] for row in rows})
-    figure, panels = new_figure(3.0 * len(layers), 2.8, len(layers))
+    figure, panels = new_figure(3.0 * len(layers), 3.1, len(layers))
     for panel, layer in zip(np.atleast_1d(panels), layers, strict=True):
-        for row in (row for row in rows if row["layer"] == layer):
-            offsets, count = row["distances"], len(row["distances"])
-            panel.plot(offsets, row["value"][:count], color="#bbbbbb", lw=2.5, label="value")
-            panel.plot(offsets, row["change"][:count], color="#00798c", lw=1, label="change from the start")
-            uniform = row["change"][count:]
-            places = range(max(offsets) + 2, max(offsets) + 2 + len(uniform))
-            panel.plot(list(places), uniform, "o", ms=4, color="#d1495b", label="uniform" if uniform else None)
-        panel.axvline(-1, color="#edae49", lw=0.8, zorder=0)
+        mine = [row for row in rows if row["layer"] == layer]
+        offsets = mine[0]["distances"]
+        for what, colour, label, width in LINES:
+            norms = [dict(zip(offsets, row[what], strict=False)) for row in mine]  # uniform vectors come after these
+            seeds_and_median(panel, norms, colour, label, width)
+        uniform = [(max(offsets) + 2 + i, norm) for row in mine for i, norm in enumerate(row["change"][len(offsets) :])]
+        if uniform:
+            panel.plot(*zip(*uniform, strict=True), "o", ms=4, color=RED, label="uniform vector, change from the start")
+        panel.axvline(-1, color="#edae49", lw=0.8, zorder=0, label="distance -1, the previous place")
         panel.set(title=f"layer {layer + 1}", xlabel="distance i - j", ylabel="norm" if layer == layers[0] else "")
-    handles, labels = panel.get_legend_handles_labels()
-    unique = dict(zip(labels, handles, strict=True))
-    panel.legend(unique.values(), unique.keys(), frameon=False, fontsize=7)
-    figure.suptitle(title, fontsize=10)
+    seeds = {row["seed"] for row in rows}
+    figure.suptitle(f"{title}: pairwise vectors, {plural(len(seeds), 'seed')}, last checkpoint", fontsize=10)
+    legend_below(figure, panel)
     return save(figure, path)
 
 
-def analyse(runs: Mapping[str, Sequence[Run]], folder: Path) -> tuple[list[dict[str, Any]], list[Path]]:
-    """Rows of all runs, and a figure for each model (all seeds in one panel)."""
-    rows, figures = [], []
-    for group in runs.values():
-        mine = [row for run in group for row in measure(run)]
-        name, seeds = group[0].experiment.name, len(group)
-        title = f"{name}: positional vectors, {seeds} seed{'s' * (seeds > 1)}, last checkpoint"
-        figures.append(draw(mine, folder / f"{name}.png", title))
-        rows += mine
-    return rows, figures
+# Dependence of answers on digits
+
+LENGTHS = (5, 10, 15)
+PROBLEMS = 200
+
+
+def measure_fixed_map(run: Run) -> Rows:
+    """A row for each length, operand and distance back (output place - input place): mean over output places, the
+    lowest and the highest of them, and what the task demands. The overflow place is left out."""
+    experiment, step = run.experiment, run.select("last")[0]
+    model, rows = load_model(run, step), []
+    for length in LENGTHS:
+        measured, true = dependence(model, experiment, length)
+        for operand in range(2):
+            for back in range(-3, length):
+                places = [p for p in range(length) if 0 <= p + back < length]
+                shares, demanded = (np.array([m[operand, p, p + back] for p in places]) for m in (measured, true))
+                rows.append({
+                    "recipe": experiment.name, "seed": experiment.seed, "checkpoint": step, "length": length,
+                    "operand": operand, "back": back, "problems": PROBLEMS, "places": len(places),
+                    "share": round(float(shares.mean()), 4), "lowest": round(float(shares.min()), 4),
+                    "highest": round(float(shares.max()), 4), "demanded": round(float(demanded.mean()), 4),
+                })  # fmt: skip
+    return rows
+
+
+def dependence(model: Model, experiment: Experiment, length: int, count: int = PROBLEMS) -> tuple[Floats, Floats]:
+    """Return how often the answer at a place changes with a digit, of the model and of the true answers:
+    `[operand, input place, output place]`."""
+    task, rng = experiment.task, generator(0, "fixed map", length)
+    problems = task.draw(ExactLength(length), rng, count)
+    before = task.encode(problems)
+    answered = answer(model, before).symbols_BS.numpy()
+    measured, true = np.zeros((2, 2, length, length + 1))
+    for operand in range(2):
+        for place in range(length):
+            after = task.encode(changed(problems, operand, place, rng))
+            symbols = answer(model, after).symbols_BS.numpy()
+            measured[operand, place] = (symbols != answered)[:, : length + 1].mean(0)
+            true[operand, place] = (after.targets != before.targets)[:, : length + 1].mean(0)
+    return measured, true
+
+
+def changed(problems: Problems, operand: int, place: int, rng: np.random.Generator) -> Problems:
+    """Return the same problems with one digit replaced by another one; a leading digit stays above 0."""
+    numbers = problems.numbers.copy()
+    lead = place == problems.width - 1 and problems.width > 1
+    base = 9 if lead else 10
+    digits = numbers[:, operand, place]
+    numbers[:, operand, place] = (digits - lead + rng.integers(1, base, len(digits))) % base + lead
+    return replace(problems, numbers=numbers)
+
+
+def changed_answers(rows: Rows, which: str) -> Count:
+    """A kept share as a count again: `share` of all places, or the `lowest` or `highest` place alone."""
+    (row,) = rows
+    tried = row["problems"] * (row["places"] if which == "share" else 1)
+    return Count("fixed-map", 1, row["length"], "", "", 0, row["checkpoint"], tried, correct=round(row[which] * tried))
+
+
+def draw_fixed_map(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """The share of changed answers by distance back: one panel per length, one colour per operand."""
+    figure, panels = new_figure(3.2 * len(LENGTHS), 3.1, len(LENGTHS))
+    for panel, length in zip(panels, LENGTHS, strict=True):
+        for operand, (colour, label) in enumerate(((TEAL, "first summand"), (RED, "second summand"))):
+            mine = [row for row in rows if (row["length"], row["operand"]) == (length, operand)]
+            seeds = sorted({row["seed"] for row in mine})
+            shares = [{row["back"]: row["share"] for row in mine if row["seed"] == seed} for seed in seeds]
+            seeds_and_median(panel, shares, colour, label)
+        demanded = {row["back"]: row["demanded"] for row in mine}
+        panel.plot(list(demanded), list(demanded.values()), ":", color="#222222", lw=1.5, label="demanded by the task")
+        panel.set_yscale("symlog", linthresh=1e-3)
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.set(title=f"{length} digits", xlabel="places back", ylim=(-1e-4, 1.5))
+    panels[0].set_ylabel("share of answers that change")
+    title = "Addition, relative positions: which digits an answer depends on"
+    figure.suptitle(f"{title}, {plural(len(seeds), 'seed')}, last checkpoint", fontsize=10)
+    legend_below(figure, panels[-1])
+    return [save(figure, folder / "fixed-map.png")]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from digitwise import plots
-from digitwise.counts import Count
+from digitwise.counts import Chains, Count
 from digitwise.numbers.sums import law
 from digitwise.rng import generator
 from digitwise.runs.evaluation import evaluate
@@ -32,7 +32,7 @@ def cells(counts: Sequence[Count]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     tried, correct = (np.zeros((CLASSES, CLASSES), dtype=np.int64) for _ in range(2))
     for count in counts:
         if count.suite == "strata" and count.group:
-            c, u = (min(int(part), CLASSES - 1) for part in count.group.split("/"))
+            c, u = (min(columns, CLASSES - 1) for columns in Chains.parse(count.group))
             tried[c, u] += count.tried
             correct[c, u] += count.correct
     return tried, correct

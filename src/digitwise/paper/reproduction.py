@@ -3,32 +3,30 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.counts import Count, merge
-from digitwise.paper import fixed_map, maps
-from digitwise.paper import law_figures as complexity_figures
+from digitwise.paper import law_figures, maps
 from digitwise.paper.recipes import Recipe, arms, find
-from digitwise.runs import figures
+from digitwise.plots import plural
+from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.figures import Curve
 from digitwise.runs.folder import Run, home, load_measured, save_measured
+from digitwise.runs.results import Curve, whole_answers
 from digitwise.runs.training import train
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
 Report = Callable[[str, int, int, str], None]
-Runs = dict[str, list[Run]]  # by arm, one for each seed
+Runs = dict[str, list[Run]]  # by arm, one run per seed
+Rows = list[dict[str, Any]]
 
 MOST_CURVES = 5
-
-Analysis = Callable[[Runs, Sequence[int], Path], tuple[list[dict[str, Any]], list[Path]]]
-ANALYSES: dict[str, Analysis] = {
-    "maps": lambda runs, _, folder: maps.analyse(runs, folder),
-    "fixed-map": lambda runs, _, folder: fixed_map.analyse(runs, folder),
-    "theory": lambda _, seeds, folder: (theory.table(seeds), theory.figures(folder)),
-    "complexity": lambda *rest: (complexity_figures.report()["laws"], complexity_figures.draw(rest[-1])),
+#: Suites whose strata have a number in their names: what it counts.
+STRATA = {
+    "cascade": "columns of the longest cascade",
+    "consecutive": "carries in a row",
+    "nines": "columns in a row that sum to 9",
 }
 
 
@@ -36,14 +34,33 @@ def silent(what: str, done: int, total: int, note: str) -> None:
     pass
 
 
-def open_or_create(folder: Path, experiment: Experiment) -> Run:
-    """The run of an experiment in a folder; a folder with another experiment is refused."""
-    if not (folder / "config.json").exists():
-        return Run.create(folder, experiment)
-    run = Run.open(folder)
-    if run.experiment != experiment:
-        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
-    return run
+def reproduce(
+    name: str,
+    profile: str = "cpu",
+    seeds: Sequence[int] | None = None,
+    root: Path = Path("runs"),
+    report: Report = silent,
+) -> dict[str, Any]:
+    """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
+    recipe says how many."""
+    recipe = find(name)
+    seeds = range(recipe.seeds if profile == "cpu" else 1) if seeds is None else seeds
+    runs = train_recipe(name, profile, seeds, root, report)
+    if recipe.analysis:
+        found = analyse(recipe.analysis, every(runs), seeds, root / name)
+    else:
+        check(recipe, profile, every(runs), report)
+        found = {
+            "last": side_by_side(runs, recipe, "last"),
+            "best on validation": side_by_side(runs, recipe, "best"),
+            "figures": [str(path) for path in draw(runs, recipe, root / name)],
+        }
+    trained = {str(run.folder): {"seconds": run.seconds()} for run in every(runs)}
+    return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
+
+
+def every(runs: Runs) -> list[Run]:
+    return [run for group in runs.values() for run in group]
 
 
 def train_recipe(name: str, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
@@ -67,131 +84,142 @@ def train_recipe(name: str, profile: str, seeds: Sequence[int], root: Path, repo
     return runs
 
 
-def reproduce(
-    name: str,
-    profile: str = "cpu",
-    seeds: Sequence[int] | None = None,
-    root: Path = Path("runs"),
-    report: Report = silent,
-) -> dict[str, Any]:
-    """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
-    recipe says how many."""
-    recipe = find(name)
-    seeds = range(recipe.seeds if profile == "cpu" else 1) if seeds is None else seeds
-    runs = train_recipe(name, profile, seeds, root, report)
-    everything = [run for group in runs.values() for run in group]
-    if recipe.analysis:
-        return {"recipe": name, "profile": profile, "seeds": list(seeds)} | analyse(recipe, runs, seeds, root / name)
-    for index, run in enumerate(everything):
-        shown = _shown(run) if recipe.curves == "checkpoints" else []
-        checkpoints = ",".join([recipe.checkpoints, *map(str, shown)])
-        for test in recipe.tests_in(profile):
-            evaluate(run, test.suite, test.lengths, test.problems, checkpoints=checkpoints)
-        report(f"test {name}", index + 1, len(everything), run.folder.name)
-    return {
-        "recipe": name,
-        "profile": profile,
-        "seeds": list(seeds),
-        "last": side_by_side(runs, recipe, "last"),
-        "best on validation": side_by_side(runs, recipe, "best"),
-        "figures": [str(path) for path in draw(runs, recipe, root / name)],
-        "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
-    }
+def open_or_create(folder: Path, experiment: Experiment) -> Run:
+    """The run of an experiment in a folder; a folder with another experiment is refused."""
+    if not (folder / "config.json").exists():
+        return Run.create(folder, experiment)
+    run = Run.open(folder)
+    if run.experiment != experiment:
+        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
+    return run
 
 
-def analyse(recipe: Recipe, runs: Runs, seeds: Sequence[int], folder: Path) -> dict[str, Any]:
-    """Measure unless these runs have been measured. The rows are kept, since weights are not always at hand later."""
-    everything = [run for group in runs.values() for run in group]
-    of = [f"{run.folder.parent.name}/{run.folder.name}" for run in everything] or [f"seed {seed}" for seed in seeds]
-    rows = load_measured(folder, of)
-    if rows is None:
-        rows, _ = ANALYSES[recipe.analysis](runs, seeds, folder)
-        save_measured(folder, of, rows)
-    short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 9} for row in rows]
-    return {
-        "rows": short,
-        "figures": [str(path) for path in sorted(folder.glob("*.png"))],
-        "runs": {str(run.folder): {"seconds": run.seconds()} for run in everything},
-    }
+def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = silent) -> None:
+    """Test every run on all that the recipe asks for, at the checkpoints that its table and its figure show."""
+    for index, run in enumerate(runs):
+        drawn = _spaced_checkpoints(run) if recipe.curves == "checkpoints" else []
+        checkpoints = ",".join([recipe.checkpoints, *map(str, drawn)])
+        for one in recipe.checks_in(profile):
+            evaluate(run, one.suite, one.lengths, one.problems, checkpoints=checkpoints)
+        report(f"test {recipe.name}", index + 1, len(runs), run.folder.name)
 
 
-def results(runs: Sequence[Run], checkpoint: str, suite: str = "uniform") -> list[Count]:
-    """Whole answers of the chosen checkpoints of several runs."""
-    return [
-        count
-        for run in runs
-        for count in run.counts()
-        if count.suite == suite and not count.group and count.checkpoint in run.select(checkpoint)
-    ]
-
-
-def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> list[dict[str, Any]]:
-    """A row for each suite, length and stratum, with exact match and interval of each arm, added up over its seeds."""
-    rows: dict[tuple, dict[str, Any]] = {}
-    for suite in dict.fromkeys(test.suite for test in recipe.tests):
+def side_by_side(runs: Runs, recipe: Recipe, checkpoint: str) -> Rows:
+    """A row for each suite, length and stratum, with exact match and interval of each arm. Of several seeds it shows
+    the median, the worst and the interval over seeds."""
+    several = max(map(len, runs.values())) > 1
+    problems = "problems per seed" if several else "problems"
+    rows: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for suite in dict.fromkeys(check.suite for check in recipe.checks):
         for arm, group in runs.items():
-            cells = merge(
-                results(group, checkpoint, suite), by=lambda count: (count.suite, count.length, count.stratum)
-            )
-            for key, cell in cells.items():
-                if key not in rows:
-                    labels = {"suite": suite, "digits": cell.length, "stratum": cell.stratum, "problems": cell.tried}
-                    rows[key] = {name: value for name, value in labels.items() if value != "" and value != "uniform"}
-                rows[key]["problems"] = max(rows[key]["problems"], cell.tried)
-                interval = [round(bound, 4) for bound in cell.interval]
-                rows[key] |= {arm: round(cell.accuracy, 4), f"{arm} 95%": interval}
+            answers = [whole_answers(run, checkpoint, suite) for run in group]
+            for (length, stratum), found in results.per_seed(answers, lambda c: (c.length, c.stratum)).items():
+                labels = {"suite": suite, "digits": length, "stratum": stratum}
+                shown = {name: value for name, value in labels.items() if value not in ("", "uniform")}
+                row = rows.setdefault((suite, length, stratum), shown | {problems: 0})
+                row[problems] = max(row[problems], results.fewest_problems(found))
+                row[arm] = round(found.median, 4)
+                if several:
+                    row[f"{arm} worst"] = round(found.worst, 4)
+                row[f"{arm} 95%"] = [round(bound, 4) for bound in found.interval]
     return list(rows.values())
 
 
 def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
-    """A curve for each arm, for each of several checkpoints, or a figure a suite with one for each kind of stratum."""
-    first = next(iter(runs.values()))[0].experiment
-    trained = first.trained_length
-    seeds = len(next(iter(runs.values())))
-    title = f"{recipe.name}: trained on at most {trained} digits, {seeds} seed{'s' * (seeds > 1)}"
-    path = folder / "accuracy.png"
-    if recipe.curves == "checkpoints":
-        return [figures.accuracy(_checkpoint_curves(runs), path, title, trained)]
-    if recipe.curves == "strata":
-        paths = []
-        for suite in (test.suite for test in recipe.tests if test.suite != "uniform"):
-            curves = _stratum_curves(runs, suite)
-            length = max(count.length for curve in curves for count in curve.points.values())
-            named = f"{title}, tested on {length}"
-            paths.append(figures.accuracy(curves, folder / f"{suite}.png", named, xlabel="columns"))
-        return paths
-    suite = recipe.tests[0].suite
-    curves = [figures.by_length(f"{arm}, last", results(group, "last", suite)) for arm, group in runs.items()]
-    curves += [
-        figures.by_length(f"{arm}, best on validation", results(group, "best", suite))
-        for arm, group in runs.items()
-        if any(run.select("last") != run.select("best") for run in group)
-    ]
-    return [figures.accuracy(curves, path, title, trained)]
-
-
-def _checkpoint_curves(runs: Runs) -> list[Curve]:
-    """Evenly spaced checkpoints of the first arm, added up over seeds."""
+    """The figures of a recipe: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
     group = next(iter(runs.values()))
-    return [figures.by_length(f"step {step}", results(group, str(step))) for step in _shown(group[0])]
+    trained = group[0].experiment.trained_length
+    title = f"{recipe.title}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
+    if recipe.curves == "strata":
+        suites = [check.suite for check in recipe.checks if check.suite in STRATA]
+        return [_draw_strata(runs, suite, folder / f"{suite}.png", title) for suite in suites]
+    curves = _by_checkpoint(group) if recipe.curves == "checkpoints" else _by_arm(runs, recipe)
+    return [results.draw(curves, folder / "accuracy.png", title, trained)]
 
 
-def _shown(run: Run) -> list[int]:
+def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
+    """One curve for each of several checkpoints of an arm."""
+    return [
+        results.by_length(f"step {step}", *(whole_answers(run, str(step), "uniform") for run in group))
+        for step in _spaced_checkpoints(group[0])
+    ]
+
+
+def _spaced_checkpoints(run: Run) -> list[int]:
     steps = run.checkpoints()
     return sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
 
 
-def _stratum_curves(runs: Runs, suite: str) -> list[Curve]:
-    """Strata are called "kind number more": a curve over the numbers for each arm, kind and more."""
-    curves: dict[str, list[Count]] = {}
-    for arm, group in runs.items():
-        for count in results(group, "last", suite):
-            kind, _, more = (
-                count.stratum.split(" ", 2) if count.stratum.count(" ") > 1 else (*count.stratum.split(), "")
-            )
-            label = f"{kind} {more}".strip()
-            curves.setdefault(f"{arm}, {label}" if len(runs) > 1 else label, []).append(count)
-    return [
-        Curve(label, dict(sorted(merge(counts, by=lambda count: int(count.stratum.split()[1])).items())))
-        for label, counts in curves.items()
+def _by_arm(runs: Runs, recipe: Recipe) -> list[Curve]:
+    """One curve for each arm and kind of problems at the last checkpoint, and at the best one if that is another."""
+    names = {"last": "last checkpoint", "best": "best on validation"}
+    curves = []
+    for checkpoint in names if "best" in recipe.checkpoints else ["last"]:
+        for arm, group in runs.items():
+            if checkpoint == "last" or any(run.select("last") != run.select("best") for run in group):
+                answers = [whole_answers(run, checkpoint, recipe.checks[0].suite) for run in group]
+                label = f"{arm}, {names[checkpoint]}" if len(runs) > 1 else names[checkpoint]
+                curves += results.by_kind(label, *answers)
+    return curves
+
+
+def _draw_strata(runs: Runs, suite: str, path: Path, title: str) -> Path:
+    """One curve for each arm and kind of stratum, over the number in the stratum's name, at the last checkpoint."""
+    answers = {arm: [whole_answers(run, "last", suite) for run in group] for arm, group in runs.items()}
+    curves = [
+        curve for arm, seeds in answers.items() for curve in results.by_stratum(arm if len(runs) > 1 else "", *seeds)
     ]
+    length = max(count.length for seeds in answers.values() for counts in seeds for count in counts)
+    return results.draw(curves, path, f"{title}, last checkpoint, tested on {length} digits", xlabel=STRATA[suite])
+
+
+class Analysis(NamedTuple):
+    """What is measured instead of right answers: rows from runs or from seeds alone, and figures from the rows."""
+
+    measure: Callable[[Sequence[Run], Sequence[int]], Rows]
+    draw: Callable[[Rows, Path], list[Path]]
+
+
+def measure_maps(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
+    return [row for run in runs for row in maps.measure_maps(run)]
+
+
+def measure_fixed_map(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
+    return [row for run in runs for row in maps.measure_fixed_map(run)]
+
+
+def measure_theory(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
+    return theory.table(seeds)
+
+
+def draw_theory(rows: Rows, folder: Path) -> list[Path]:
+    return theory.figures(folder)
+
+
+def measure_laws(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
+    return law_figures.report()["laws"]
+
+
+def draw_laws(rows: Rows, folder: Path) -> list[Path]:
+    return law_figures.draw(folder)
+
+
+ANALYSES = {
+    "maps": Analysis(measure_maps, maps.draw_maps),
+    "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),
+    "theory": Analysis(measure_theory, draw_theory),
+    "complexity": Analysis(measure_laws, draw_laws),
+}
+
+
+def analyse(name: str, runs: Sequence[Run], seeds: Sequence[int], folder: Path) -> dict[str, Any]:
+    """Measure and draw unless these runs have been measured. The rows are kept, since weights are not always at hand
+    later."""
+    of = [f"{run.folder.parent.name}/{run.folder.name}" for run in runs] or [f"seed {seed}" for seed in seeds]
+    rows = load_measured(folder, of)
+    if rows is None:
+        rows = ANALYSES[name].measure(runs, seeds)
+        save_measured(folder, of, rows)
+        ANALYSES[name].draw(rows, folder)
+    short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 9} for row in rows]
+    return {"rows": short, "figures": [str(path) for path in sorted(folder.glob("*.png"))]}

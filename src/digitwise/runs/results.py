@@ -1,32 +1,33 @@
-"""Several seeds of one experiment: the median of each cell, with the worst seed beside it."""
+"""Results of several seeds side by side, as a table and as a picture: the median, the worst seed, every seed."""
 
-from collections.abc import Sequence
-from statistics import median
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
-from digitwise.counts import Count, merge, wilson
+from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
+from digitwise.plots import COLOURS, STYLES, legend_below, new_figure, save, seeds_and_median
 from digitwise.runs.folder import Run
+
+Key = TypeVar("Key", bound=Hashable)
+
+FAR = 150
+"""Beyond so many digits the axis is logarithmic."""
 
 
 def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A row for each suite, length and stratum, from the last checkpoint of every run that was tested on it."""
-    cells: dict[tuple, list[Count]] = {}
-    for run in runs:
-        last = [count for count in run.counts() if not count.group and count.checkpoint in run.select("last")]
-        for key, cell in merge(last, by=_cell).items():
-            cells.setdefault(key, []).append(cell)
+    cells = per_seed([whole_answers(run, "last") for run in runs], by=_cell)
     return [
         {
             "suite": suite,
             "digits": length,
             "stratum": stratum,
-            "seeds": len(found),
-            "problems a seed": min(count.tried for count in found),
-            "median": round(median(count.accuracy for count in found), 4),
-            "worst": round(min(count.accuracy for count in found), 4),
-            "all seeds 95%": [
-                round(bound, 4) for bound in wilson(sum(c.correct for c in found), sum(c.tried for c in found))
-            ],
+            "seeds": len(found.by_seed),
+            "problems per seed": fewest_problems(found),
+            "median": round(found.median, 4),
+            "worst": round(found.worst, 4),
+            "all seeds 95%": [round(bound, 4) for bound in found.interval],
         }
         for (suite, _, length, stratum), found in sorted(cells.items())
     ]
@@ -34,5 +35,101 @@ def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 def _cell(count: Count) -> tuple[str, int, int, str]:
     """The cases of the edges suite are few problems each: they are added up, for each kind of problem."""
-    stratum = count.stratum.rpartition(": ")[0] if count.suite == "edges" else count.stratum
+    stratum = Case.parse(count.stratum).kind if count.suite == "edges" else count.stratum
     return count.suite, count.version, count.length, stratum
+
+
+def whole_answers(run: Run, checkpoint: str, suite: str = "") -> list[Count]:
+    """Counts of whole answers at the chosen checkpoints, of one suite or of all."""
+    steps = run.select(checkpoint)
+    return [
+        count
+        for count in run.counts()
+        if not count.group and count.checkpoint in steps and suite in ("", count.suite)
+    ]  # fmt: skip
+
+
+def per_seed(seeds: Sequence[Sequence[Count]], by: Callable[[Count], Key]) -> dict[Key, OverSeeds]:
+    """The counts of each seed that `by` maps to the same value, added up within the seed and never over seeds."""
+    found: dict[Key, dict[int, Count | float]] = {}
+    for seed, counts in enumerate(seeds):
+        for key, count in merge(counts, by).items():
+            found.setdefault(key, {})[seed] = count
+    return {key: OverSeeds("these runs", by_seed) for key, by_seed in found.items()}
+
+
+def fewest_problems(found: OverSeeds) -> int:
+    return min(count.tried for count in found.by_seed.values() if isinstance(count, Count))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy over length, or over anything else that is a number, of one or more seeds."""
+
+    label: str
+    points: dict[float, OverSeeds]
+
+
+def by_length(label: str, *seeds: Sequence[Count]) -> Curve:
+    """Accuracy over length, from the counts of each seed."""
+    return Curve(label, dict(sorted(per_seed(seeds, lambda count: float(count.length)).items())))
+
+
+def by_kind(label: str, *seeds: Sequence[Count]) -> list[Curve]:
+    """One curve over lengths; where a suite has kinds of problems, one for each kind: never kinds added up."""
+    return _curves(label, seeds, lambda count: count.stratum, lambda count: count.length)
+
+
+def by_stratum(label: str, *seeds: Sequence[Count]) -> list[Curve]:
+    """For strata such as "run 8 with carry": one curve for each kind of them, over the number in the name."""
+    return _curves(
+        label,
+        seeds,
+        lambda count: Numbered.parse(count.stratum).kind,
+        lambda count: Numbered.parse(count.stratum).number,
+    )
+
+
+def _curves(
+    label: str, seeds: Sequence[Sequence[Count]], kind: Callable[[Count], str], x: Callable[[Count], float]
+) -> list[Curve]:
+    curves = []
+    for name in dict.fromkeys(kind(count) for counts in seeds for count in counts):
+        chosen = [[count for count in counts if kind(count) == name] for counts in seeds]
+        title = ", ".join(part for part in (label, name) if part)
+        curves.append(Curve(title, dict(sorted(per_seed(chosen, x).items()))))
+    return curves
+
+
+def draw(
+    curves: Sequence[Curve], path: Path, title: str = "", trained: int | None = None, xlabel: str = "digits"
+) -> Path:
+    """Draw one curve per method: the median over seeds with every seed as a thin line, or one seed with its 95 %
+    interval. Lengths seen in training are shaded."""
+    figure, axes = new_figure(height=4.2)
+    if trained is not None:
+        axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0, label="lengths in training")
+    for index, curve in enumerate(curves):
+        _draw(axes, curve, COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS) % len(STYLES)])
+    axes.set(xlabel=xlabel, ylabel="exact match", ylim=(-0.02, 1.03))
+    axes.set_title(title, fontsize=10)
+    points = [x for curve in curves for x in curve.points]
+    if max(points, default=0) > FAR:
+        axes.set_xscale("log")
+        axes.set_xlim(left=max(0.9, 0.9 * min(points)))
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        if points:
+            axes.set_xlim(left=min(points) - 0.5)
+    legend_below(figure, axes)
+    return save(figure, path)
+
+
+def _draw(axes: Any, curve: Curve, colour: str, style: str) -> None:
+    seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
+    lines = [{x: found.by_seed[seed] for x, found in curve.points.items() if seed in found.by_seed} for seed in seeds]
+    values = [{x: value_of(measured) for x, measured in line.items()} for line in lines]
+    seeds_and_median(axes, values, colour, curve.label, marker="o", ms=3.5, ls=style)
+    if len(seeds) == 1:
+        low, high = zip(*(found.interval for found in curve.points.values()), strict=True)
+        axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)

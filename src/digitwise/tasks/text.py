@@ -22,6 +22,7 @@ from zlib import crc32
 import numpy as np
 
 from digitwise.coordinates import Coordinates, Extent, extent
+from digitwise.counts import Numbered
 from digitwise.rng import generator
 from digitwise.tasks.base import Problems, Task
 from digitwise.tasks.canvas import Addition, Multiplication
@@ -99,7 +100,10 @@ class InText(Task):
         return replace(self, least=0, most=0, sentences=False)
 
     def in_texts(self) -> dict[str, Task]:
-        words = {f"words {number}": replace(self, least=number, most=number, sentences=False) for number in (0, 20, 40)}
+        words = {
+            str(Numbered("words", number)): replace(self, least=number, most=number, sentences=False)
+            for number in (0, 20, 40)
+        }
         return {**words, "sentences": replace(self, sentences=True)}
 
     def tokenize(self: Any, texts: list[str]) -> Tokens:

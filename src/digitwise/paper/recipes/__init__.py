@@ -6,7 +6,7 @@ seconds, to see that everything runs.
 
 from digitwise.config import did_you_mean
 from digitwise.paper.recipes import beyond, paper, start, text
-from digitwise.paper.recipes.base import PAPER, Arms, Recipe, Test
+from digitwise.paper.recipes.base import PAPER, Arms, Check, Recipe
 
 PROFILES = ("paper", "cpu", "smoke")
 RECIPES = {recipe.name: recipe for recipe in [*start.RECIPES, *paper.RECIPES, *text.RECIPES, *beyond.RECIPES]}
@@ -30,8 +30,8 @@ __all__ = [
     "PROFILES",
     "RECIPES",
     "Arms",
+    "Check",
     "Recipe",
-    "Test",
     "arms",
     "find",
 ]

@@ -1,5 +1,6 @@
 """What a recipe is, and the settings that recipes share."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -24,7 +25,7 @@ SMALL = Architecture(layers=3, width=96, heads=4)
 SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, average=0.995, checkpoints=10)
 
 
-class Test(NamedTuple):
+class Check(NamedTuple):
     """A suite, and lengths and numbers of problems other than the experiment's own; other lengths again in the paper's
     profile."""
 
@@ -44,7 +45,8 @@ class Recipe:
     experiments: Callable[[str], Arms]
     paper: str = ""
     """Label of the paper's figure or table."""
-    tests: tuple[Test, ...] = (Test("uniform"),)
+    checks: tuple[Check, ...] = (Check("uniform"),)
+    """What its models are tested on."""
     seeds: int = 1
     """How many seeds the cpu profile trains."""
     curves: str = "arms"
@@ -54,11 +56,16 @@ class Recipe:
     analysis: str = ""
     """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
 
-    def tests_in(self, profile: str) -> list[Test]:
-        """In the smoke profile as few problems as the experiment says."""
+    @property
+    def title(self) -> str:
+        """What a figure shows: the description up to its first colon or full stop."""
+        return re.split(r"[:.](?: |$)", self.what)[0]
+
+    def checks_in(self, profile: str) -> list[Check]:
+        """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says."""
         return [
-            Test(t.suite, (profile == "paper" and t.paper) or t.lengths, t.problems if profile != "smoke" else None)
-            for t in self.tests
+            Check(c.suite, (profile == "paper" and c.paper) or c.lengths, c.problems if profile != "smoke" else None)
+            for c in self.checks
         ]
 
     def arms(self, profile: str) -> Arms:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from digitwise.data import Practice
 from digitwise.encodings import ByColumn
 from digitwise.models import Columns
-from digitwise.paper.recipes.base import Arms, Recipe, Test
+from digitwise.paper.recipes.base import Arms, Check, Recipe
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Arithmetic
 
@@ -57,21 +57,21 @@ def everything(profile: str) -> Arms:
     return experiment("beyond-all", "+-*", MULTIPLIER, replace(TRAINING, steps=5000))
 
 
-UNIFORM = Test("uniform", (5, 10, 20, 50, 100, 200), SHORT)
+UNIFORM = Check("uniform", (5, 10, 20, 50, 100, 200), SHORT)
 RECIPES = [
-    Recipe("beyond-addition", "Sums without a canvas: 5 digits in training, thousands in the test.", addition, tests=(
-        UNIFORM, Test("uniform", (1000,), LONG), Test("uniform", (10_000,), LONGEST),
-        Test("runs", (5, 10, 40, 200), SHORT), Test("runs", (1000,), LONGEST),
-        Test("edges", (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000), 20),
+    Recipe("beyond-addition", "Sums without a canvas: 5 digits in training, thousands in the test.", addition, checks=(
+        UNIFORM, Check("uniform", (1000,), LONG), Check("uniform", (10_000,), LONGEST),
+        Check("runs", (5, 10, 40, 200), SHORT), Check("runs", (1000,), LONGEST),
+        Check("edges", (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000), 20),
     ), seeds=5, checkpoints="last"),
-    Recipe("beyond-product1", "1-digit multipliers without a canvas.", product1, tests=(
-        UNIFORM, Test("uniform", (1000,), LONG), Test("edges", (1, 2, 5, 20, 100, 1000), 20)),
+    Recipe("beyond-product1", "1-digit multipliers without a canvas.", product1, checks=(
+        UNIFORM, Check("uniform", (1000,), LONG), Check("edges", (1, 2, 5, 20, 100, 1000), 20)),
            seeds=3, checkpoints="last"),
-    Recipe("beyond-product3", "1- to 3-digit multipliers without a canvas.", product3, tests=(
-        Test("uniform", (5, 8, 20, 50, 100), SHORT), Test("more", (5, 20), SHORT),
-        Test("edges", (1, 2, 5, 20, 100), 20)), seeds=3, checkpoints="last"),
-    Recipe("beyond-summands", "Sums of 2 to 5 numbers with one model.", summands, tests=(
-        Test("uniform", (5, 20, 50), SHORT), Test("more", (10,), SHORT)), seeds=3, checkpoints="last"),
-    Recipe("beyond-all", "One model adds, subtracts and multiplies, told by the operator.", everything, tests=(
-        Test("uniform", (5, 8, 20, 50), SHORT),), seeds=3, checkpoints="last"),
+    Recipe("beyond-product3", "1- to 3-digit multipliers without a canvas.", product3, checks=(
+        Check("uniform", (5, 8, 20, 50, 100), SHORT), Check("more", (5, 20), SHORT),
+        Check("edges", (1, 2, 5, 20, 100), 20)), seeds=3, checkpoints="last"),
+    Recipe("beyond-summands", "Sums of 2 to 5 numbers with one model.", summands, checks=(
+        Check("uniform", (5, 20, 50), SHORT), Check("more", (10,), SHORT)), seeds=3, checkpoints="last"),
+    Recipe("beyond-all", "One model adds, subtracts and multiplies, told by the operator.", everything, checks=(
+        Check("uniform", (5, 8, 20, 50), SHORT),), seeds=3, checkpoints="last"),
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """The paper's experiments by name. The cpu profile reduces canvases to 20, and models and steps to minutes."""
 
 from dataclasses import replace
+from functools import partial
 
 from digitwise.data import (
     Distribution,
@@ -20,8 +21,8 @@ from digitwise.paper.recipes.base import (
     SMALL,
     SMALL_TRAINING,
     Arms,
+    Check,
     Recipe,
-    Test,
     encoding,
     in_profile,
 )
@@ -124,46 +125,52 @@ def c3(profile: str) -> Arms:
     return {arm: replace(pooled, data=data) for arm, data in kinds.items()}
 
 
+def nothing_to_train(profile: str) -> Arms:
+    return {}
+
+
 RECIPES = [
     Recipe("a1", "Addition, absolute positions: perfect up to the trained length, nothing beyond.", a1,
            "APE_5to20", seeds=3, curves="checkpoints"),
     Recipe("a2", "Addition, relative positions: carries to several times the trained length.", a2,
            "RPE_5to50", seeds=3, curves="checkpoints"),
     Recipe("a3", "Addition, absolute positions, shifted copies: right on shifted sums, wrong on long ones.", a3,
-           "APEshifted_5to20, Aug:table", (Test("uniform"), Test("shifted", (5,)), Test("places", (10,))),
+           "APEshifted_5to20, Aug:table", (Check("uniform"), Check("shifted", (5,)), Check("places", (10,))),
            seeds=2, curves="checkpoints"),
     Recipe("nocarry", "Additions without carries, relative positions: right at every length.", nocarry,
-           "nocarry", (Test("nocarry"),)),
-    Recipe("m1-ape", "Single-digit multiplier, absolute positions.", lambda p: product("m1-ape", "absolute", p),
+           "nocarry", (Check("nocarry"),)),
+    Recipe("m1-ape", "Single-digit multiplier, absolute positions.", partial(product, "m1-ape", "absolute"),
            "Mult_APE", seeds=3, curves="checkpoints"),
-    Recipe("m1-rpe", "Single-digit multiplier, relative positions.", lambda p: product("m1-rpe", "relative", p),
+    Recipe("m1-rpe", "Single-digit multiplier, relative positions.", partial(product, "m1-rpe", "relative"),
            "Mult_RPE", seeds=3, curves="checkpoints"),
-    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", lambda p: product("m2-upe", "uniform", p),
+    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform"),
            "Mult_UPE_set", seeds=3, curves="checkpoints"),
-    Recipe("m1-rpe-3", "3-digit multiplier (cpu: 2), relative positions.",
-           lambda p: large_product("m1-rpe-3", "relative", p), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
-    Recipe("m2-upe-3", "3-digit multiplier (cpu: 2), uniform positions.",
-           lambda p: large_product("m2-upe-3", "uniform", p), "Mult3_UPE", curves="checkpoints", checkpoints="all"),
-    Recipe("m3-ape-3", "3-digit multiplier (cpu: 2), absolute positions, shifted copies.",
-           lambda p: large_product("m3-ape-3", "absolute", p, shifted=True), "Mult3_APE",
+    Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
+           partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
+    Recipe("m2-upe-3", "Long multipliers (3 digits, 2 in the cpu profile), uniform positions.",
+           partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", curves="checkpoints", checkpoints="all"),
+    Recipe("m3-ape-3", "Long multipliers (3 digits, 2 in the cpu profile), absolute positions, shifted copies.",
+           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE",
            curves="checkpoints", checkpoints="all"),
-    Recipe("m3-rpe-3", "3-digit multiplier (cpu: 2), relative positions, shifted copies.",
-           lambda p: large_product("m3-rpe-3", "relative", p, shifted=True), "RPE3_augmented",
+    Recipe("m3-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions, shifted copies.",
+           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented",
            curves="checkpoints", checkpoints="all"),
-    Recipe("c1", "The a2 model on consecutive carries that do not cascade.", a2,
-           "consecutive", (Test("consecutive", (12,), paper=(40,)),), seeds=3, curves="strata"),
-    Recipe("c2", "The a2 model on cascades, and on runs of nines entered with and without a carry.", a2,
+    Recipe("c1", "Addition, relative positions: the model of a2 on consecutive carries that do not cascade.", a2,
+           "consecutive", (Check("consecutive", (12,), paper=(40,)),), seeds=3, curves="strata"),
+    Recipe("c2", "Addition, relative positions: the model of a2 on cascades, and on runs of nines with and without a "
+           "carry.", a2,
            "cascade",
-           (Test("cascade", (12,), paper=(40,)), Test("nines", (12,), paper=(40,))), seeds=3, curves="strata"),
-    Recipe("c3", "Three training distributions, tested on 12 digits by cascade length.", c3,
+           (Check("cascade", (12,), paper=(40,)), Check("nines", (12,), paper=(40,))), seeds=3, curves="strata"),
+    Recipe("c3", "Addition, three training distributions: tested on 12 digits by cascade length.", c3,
            "comp_40",
-           (Test("uniform"), Test("cascade", (12,), paper=(40,)), Test("nines", (12,), paper=(40,))), curves="strata"),
+           (Check("uniform"), Check("cascade", (12,), paper=(40,)), Check("nines", (12,), paper=(40,))),
+           curves="strata"),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
     Recipe("fixed-map", "Which places an answer depends on, changing one digit at a time, for the a2 model.",
            a2, "appendix Fixed map for RPE", (), seeds=3, analysis="fixed-map"),
     Recipe("theory", "Predictions for linear attention beside measurements, and the seven theory figures.",
-           lambda p: {}, "Loss_iter_m1 to P_rpe", (), seeds=5, analysis="theory"),
+           nothing_to_train, "Loss_iter_m1 to P_rpe", (), seeds=5, analysis="theory"),
     Recipe("complexity", "The four laws of complexity beside samples.",
-           lambda p: {}, "sum_carries_50, sum_carries_5, smult_20, smult_5", (), analysis="complexity"),
+           nothing_to_train, "sum_carries_50, sum_carries_5, smult_20, smult_5", (), analysis="complexity"),
 ]  # fmt: skip

@@ -56,14 +56,15 @@ def canvas20(profile: str) -> Arms:
 RECIPES = [
     Recipe(
         "quickstart",
-        "Why relative beats absolute, and columns beat both, within minutes: trained on sums of at most 4 digits, "
-        "tested on up to 10, and without a canvas on up to 50.",
+        "Addition with absolute positions, relative positions and columns: why relative beats absolute, and columns "
+        "beat both, within minutes; trained on sums of at most 4 digits, tested on up to 10, and without a canvas on "
+        "up to 50.",
         quickstart,
     ),
     Recipe(
         "canvas20",
-        "Addition on a canvas of 20, trained on at most 5 digits: the absolute model fails at 6, the relative one "
-        "carries to three times the length and falls on the full canvas.",
+        "Addition on a canvas of 20, absolute and relative positions: trained on at most 5 digits, the absolute model "
+        "fails at 6, the relative one carries to three times the length and falls on the full canvas.",
         canvas20,
     ),
 ]

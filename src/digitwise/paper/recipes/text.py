@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from digitwise.data import ShortMultipliers
 from digitwise.encodings import Absolute, ByPlace, Encoding, HeadGroups, Nothing, Sum, UniformByPlace
-from digitwise.paper.recipes.base import SMALL, SMALL_TRAINING, Arms, Recipe, Test, in_profile
+from digitwise.paper.recipes.base import SMALL, SMALL_TRAINING, Arms, Check, Recipe, in_profile
 from digitwise.paper.recipes.paper import short
 from digitwise.runs.experiment import Experiment, Testing
 from digitwise.tasks import Task, TextAddition, TextMultiplication
@@ -48,10 +48,10 @@ def multiply(profile: str) -> Arms:
     return {"text": experiment if paper else replace(experiment, data=ShortMultipliers(short(profile)))}
 
 
-TESTS = (Test("uniform"), Test("text", (5, 8, 10)))
+CHECKS = (Check("uniform"), Check("text", (5, 8, 10)))
 
 RECIPES = [
     Recipe("text-add", "Sums anywhere in a text of up to 20 random words at each side: as far as without text.", add,
-           "sum_text", TESTS),
-    Recipe("text-mult", "Products anywhere in a text: as far as without text.", multiply, "mult_text", TESTS),
+           "sum_text", CHECKS),
+    Recipe("text-mult", "Products anywhere in a text: as far as without text.", multiply, "mult_text", CHECKS),
 ]  # fmt: skip
