@@ -11,9 +11,9 @@ from typing import Any
 from digitwise import tables
 from digitwise.answers.exchange import problems
 from digitwise.counts import MANY_SEEDS, Numbered
+from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.prediction import predict_run
-from digitwise.paper.recipes import RECIPES, Recipe, find
 from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment

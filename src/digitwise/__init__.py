@@ -26,7 +26,7 @@ _HOMES = {
     "digitwise.answers.hub": "bundle from_pretrained push_to_hub",
     "digitwise.data.suites": "Suite Stratum",
     "digitwise.counts": "Count merge wilson",
-    "digitwise.paper.recipes": "RECIPES arms",
+    "digitwise.paper": "RECIPES Recipe arms",
     "digitwise.paper.reproduction": "reproduce",
     "digitwise.paper.prediction": "predict predict_run",
     "digitwise.answers.exchange": "problems score",

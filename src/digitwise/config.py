@@ -115,9 +115,10 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
         return replace(config, **{head: _set(value, rest, text, choices)})
     if head in choices:
         kind: Any = lookup(text, choices[head], head)
-        if not is_dataclass(kind):
-            raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass")
-        shared = {f.name for f in fields(kind)} & {f.name for f in fields(value)}
+        try:
+            shared = {f.name for f in fields(kind)} & {f.name for f in fields(value)}
+        except TypeError:
+            raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass") from None
         return replace(config, **{head: kind(**{name: getattr(value, name) for name in shared})})
     annotation = typing.get_type_hints(type(config))[head]
     try:

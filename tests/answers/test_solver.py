@@ -23,7 +23,7 @@ from digitwise.answers.solver import Solver, bundled, load
 from digitwise.cli import main
 from digitwise.data import ShortMultipliers, UniformLengths
 from digitwise.encodings import HeadGroups
-from digitwise.paper.recipes import arms
+from digitwise.paper import arms
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train

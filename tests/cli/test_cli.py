@@ -12,7 +12,7 @@ import pytest
 
 from digitwise.cli import main
 from digitwise.cli.terminal import parse_numbers
-from digitwise.paper.recipes import PROFILES, RECIPES, arms
+from digitwise.paper import PROFILES, RECIPES, arms
 
 COMMANDS = [
     "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score",

@@ -10,6 +10,7 @@ from paper.worlds import WORLDS, Cell, Measured, World
 
 from digitwise.cli import main
 from digitwise.counts import Count, OverSeeds
+from digitwise.paper import RECIPES, arms
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import (
     FAILS,
@@ -24,8 +25,8 @@ from digitwise.paper.evidence import (
     most_of,
     within,
 )
-from digitwise.paper.recipes import RECIPES, arms
-from digitwise.runs.folder import Run, home, save_measured
+from digitwise.runs.folder import Run, home
+from digitwise.runs.results import save_measured
 
 TRIED = 1000
 SEEDS = range(3)

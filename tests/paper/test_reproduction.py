@@ -16,15 +16,15 @@ from digitwise.cli import main
 from digitwise.counts import Count, wilson
 from digitwise.data import ExactLength, UniformLengths
 from digitwise.encodings import Relative, Uniform
-from digitwise.paper import maps
+from digitwise.paper import PROFILES, RECIPES, Check, maps
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import Evidence
-from digitwise.paper.recipes import PROFILES, RECIPES, Check
 from digitwise.paper.reproduction import Runs, draw, reproduce, side_by_side
 from digitwise.rng import generator
 from digitwise.runs import experiment as ex
 from digitwise.runs import results
-from digitwise.runs.folder import Run, load_measured, save_measured
+from digitwise.runs.folder import Run
+from digitwise.runs.results import load_measured, save_measured
 from digitwise.runs.training import train
 from digitwise.tasks import Multiplication
 

@@ -22,6 +22,7 @@ from digitwise.numbers import digits as dg
 from digitwise.rng import generator
 from digitwise.tasks import Problems, Task
 
+Key = tuple[str, int, int, str, str, int, int]
 NAMED = ("suite", "version", "length", "stratum", "seed", "problem")
 SAID = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines", "extracted")
 #: A number with or without separators of thousands: 1234567, 1,234,567, 1 234 567.
@@ -121,9 +122,8 @@ def score(answers: Path, asked: Path | None = None, extract: str | None = None) 
     times = Counter(str(row["id"]) for row in given)
     responses = {str(row["id"]): row.get("response") for row in given}
     said = Counter(broken_lines=broken, unknown=len(set(responses) - {str(row["id"]) for row in posed}))
-    cells: dict[tuple, list[int]] = {}
-    strata: dict[str, list[int]] = {}  # by the ids without their numbers: rows seen, rows that there must be
-    key_of: dict[str, tuple] = {}
+    cells: dict[Key, list[int]] = {}
+    strata: dict[str, tuple[int, int, Key]] = {}  # by id without its number: rows seen, rows that there must be, cell
     for row in posed:
         key, name, number, of = _place(row)
         response = responses.get(str(row["id"]))
@@ -134,19 +134,18 @@ def score(answers: Path, asked: Path | None = None, extract: str | None = None) 
         cell = cells.setdefault(key, [0, 0])
         cell[0] += 1
         cell[1] += verdict == "right"
-        seen = strata.setdefault(name, [0, 0])
-        key_of[name] = key
-        strata[name] = [seen[0] + 1, max(seen[1], of, number + 1)]
-    for name, (seen, there) in strata.items() if asked is None else ():
+        seen, there, _ = strata.get(name, (0, 0, key))
+        strata[name] = (seen + 1, max(there, of, number + 1), key)
+    for seen, there, key in strata.values() if asked is None else ():
         lost = max(there - seen, 0)
         said["missing"] += lost
-        cells[key_of[name]][0] += lost
+        cells[key][0] += lost
     said["problems"] = sum(tried for tried, _ in cells.values())
     counts = [Count(*key, tried=tried, correct=correct) for key, (tried, correct) in cells.items()]
     return counts, {name: said[name] for name in SAID}
 
 
-def _place(row: dict[str, Any]) -> tuple[tuple, str, int, int]:
+def _place(row: dict[str, Any]) -> tuple[Key, str, int, int]:
     """The cell that a row counts in, its id without its number, its number, and how many there must be."""
     for name in NAMED:
         if name not in row:
@@ -156,7 +155,7 @@ def _place(row: dict[str, Any]) -> tuple[tuple, str, int, int]:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"row '{row['id']}' is damaged: version, length, seed and of are numbers") from None
     name, _, number = str(row["id"]).rpartition("-")
-    key = (str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0)
+    key: Key = (str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0)
     return key, name, int(number) if number.isdigit() and len(number) < 10 else -1, of
 
 

@@ -12,7 +12,7 @@ import torch
 from digitwise.data import Distribution, ExactLength, UniformValues
 from digitwise.data.carries import Cascade, ConsecutiveCarries, MixedComplexity, NinesRun, UniformComplexity
 from digitwise.encodings import Absolute, Relative
-from digitwise.paper.recipes import PAPER
+from digitwise.paper import PAPER
 from digitwise.rng import generator
 from digitwise.runs.engine import Engine, loss_of
 from digitwise.runs.experiment import Experiment

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
-    from digitwise.paper.recipes import arms
+    from digitwise.paper import arms
     from digitwise.runs.experiment import CHOICES
     from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
     from digitwise.runs.training import Stopped
@@ -145,7 +145,7 @@ def ls(options: argparse.Namespace) -> None:
         from digitwise.data import DISTRIBUTIONS
         from digitwise.encodings import ENCODINGS
         from digitwise.models import ARCHITECTURES
-        from digitwise.paper.recipes import RECIPES
+        from digitwise.paper import RECIPES
         from digitwise.tasks import TASKS
 
         things: dict[str, Any] = {
@@ -194,8 +194,8 @@ def figure(options: argparse.Namespace) -> None:
 
 
 def reproduce(options: argparse.Namespace) -> int | None:
+    from digitwise.paper import RECIPES, find
     from digitwise.paper.claims import CLAIMS
-    from digitwise.paper.recipes import RECIPES, find
     from digitwise.paper.reproduction import reproduce as run_recipe
     from digitwise.runs.training import Stopped
 

@@ -27,7 +27,6 @@ from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, 
 
 STILL = 0.01
 """A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round."""
-ITSELF = 0
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ class Ripple(Encoder):
         cells_C, problems = neighbours.cells_RP.flatten(), len(tokens_BN)
         tokens_CK, bias_CK = neighbours.tokens_NK[cells_C], neighbours.bias_NK[cells_C]
         # The cell itself and its digits; a symbol beyond the vocabulary stands for a neighbour that is not there.
-        static = [ITSELF, *neighbours.digits]
+        static = [0, *neighbours.digits]
         absent, columns = self.embedding.num_embeddings, [classes.index(number) for number in static]
         seen_AK = torch.where(bias_CK < 0, absent, tokens_BN.long()[:, tokens_CK])[..., columns].flatten(0, 1)
         # Equal rows are one combination: each row is read as a number in base V + 1.

@@ -13,7 +13,7 @@ from functools import partial
 from digitwise.counts import Numbered, OverSeeds
 from digitwise.paper import maps
 from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, most_of, proposition, within
-from digitwise.paper.recipes.paper import LARGE
+from digitwise.paper.products import LARGE
 
 CLAIMS = Claims()
 claim = CLAIMS.add

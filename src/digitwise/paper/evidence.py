@@ -9,8 +9,9 @@ from statistics import median
 from typing import Any
 
 from digitwise.counts import Count, Numbered, OverSeeds, WeightedSum, merge, value_of
-from digitwise.paper.recipes import arms
-from digitwise.runs.folder import Run, home, load_measured
+from digitwise.paper import arms
+from digitwise.runs.folder import Run, home
+from digitwise.runs.results import load_measured
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_RUN = "holds", "fails", "inconclusive", "not run"
 

@@ -19,7 +19,7 @@ from digitwise.counts import Count
 from digitwise.data import ExactLength
 from digitwise.encodings import Relative
 from digitwise.models import Model
-from digitwise.paper.recipes import find
+from digitwise.paper import find
 from digitwise.plots import RED, TEAL, legend_below, new_figure, plural, save, seeds_and_median
 from digitwise.rng import generator
 from digitwise.runs.engine import seeded

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import law_figures, maps
-from digitwise.paper.recipes import Recipe, arms, find
+from digitwise.paper import Recipe, find, law_figures, maps
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, home, load_measured, save_measured
-from digitwise.runs.results import Curve, whole_answers
+from digitwise.runs.folder import Run, home
+from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
 from digitwise.runs.training import train
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
@@ -45,15 +44,16 @@ def reproduce(
     recipe says how many."""
     recipe = find(name)
     seeds = range(recipe.seeds if profile == "cpu" else 1) if seeds is None else seeds
-    runs = train_recipe(name, profile, seeds, root, report)
+    name, folder = recipe.name, root / recipe.name
+    runs = train_recipe(recipe, profile, seeds, root, report)
     if recipe.analysis:
-        found = analyse(recipe.analysis, every(runs), seeds, root / name)
+        found = analyse(recipe.analysis, every(runs), seeds, folder)
     else:
         check(recipe, profile, every(runs), report)
         found = {
             "last": side_by_side(runs, recipe, "last"),
             "best on validation": side_by_side(runs, recipe, "best"),
-            "figures": [str(path) for path in draw(runs, recipe, root / name)],
+            "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
     trained = {str(run.folder): {"seconds": run.seconds()} for run in every(runs)}
     return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
@@ -63,9 +63,9 @@ def every(runs: Runs) -> list[Run]:
     return [run for group in runs.values() for run in group]
 
 
-def train_recipe(name: str, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
-    """The finished runs of every arm and seed of a recipe."""
-    chosen = arms(name, profile)
+def train_recipe(recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
+    """Return the finished runs of every arm and seed of a recipe."""
+    name, chosen = recipe.name, recipe.arms(profile)
     runs: Runs = {arm: [] for arm in chosen}
     total = sum(experiment.training.steps for experiment in chosen.values()) * len(seeds)
     before = 0

@@ -1,7 +1,10 @@
 """How a model is moved: devices, precision and processes, and the optimizers. The only file that imports accelerate."""
 
+import os
+import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
@@ -77,6 +80,24 @@ def best_device() -> str:
 def loss_of(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
     """The cross entropy of every answer symbol, pads included."""
     return nn.functional.cross_entropy(logits_BSV.flatten(0, 1), targets_BS.long().flatten())
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions and the machine that a run is made with."""
+
+    def installed(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        **{name: installed(name) for name in ("digitwise", "torch", "numpy", "accelerate")},
+    }
 
 
 #: Coefficients of the odd quintic a x + b x^3 + c x^5 that drives all singular values near 1 within five rounds, and

@@ -1,12 +1,15 @@
 """An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
 
+import json
 import math
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from digitwise.config import restore
 from digitwise.data import DISTRIBUTIONS, UniformLengths
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.models import ARCHITECTURES, Architecture, Blueprint, Model
@@ -126,6 +129,8 @@ class Experiment:
         return self.architecture.build(self.encoding, self.task.extent, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
 
 
+FORMAT = 2
+"""Of config.json; format 1 is still read."""
 #: Names that stand for whole objects on the command line.
 CHOICES: dict[str, dict[str, Any]] = {
     "task": TASKS,
@@ -139,3 +144,44 @@ def classes() -> dict[str, Any]:
     """Our classes that a config file may name; what is added to the registries counts at once."""
     parts = (Training, Testing, Experiment)
     return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Return the experiment that a config.json describes, also of an earlier format."""
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
+        raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
+    try:
+        described = data["experiment"]
+        experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
+        if not isinstance(experiment, Experiment):
+            raise ValueError(f"it holds {type(experiment).__name__}")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{path} does not describe an experiment: {error}") from error
+    return experiment
+
+
+def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
+    """An experiment of format 1: models without a canvas had no architecture of their own, `ByColumn` said whether
+    there were products, and lengths could be shared."""
+
+    def mend(part: Any) -> Any:
+        if isinstance(part, list):
+            return [mend(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        gone = {"ByColumn": {"products"}, "UniformLengths": {"equal"}}.get(part.get("kind", ""), set())
+        return {name: mend(value) for name, value in part.items() if name not in gone}
+
+    new = mend(old)
+    if new["task"]["kind"] == "Arithmetic":
+        kept = ("layers", "width", "heads", "feedforward", "dropout")
+        new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
+    return new
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error

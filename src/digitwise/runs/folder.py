@@ -12,10 +12,8 @@ Every file but the log is written beside its place and moved there in one step, 
 
 import json
 import os
-import platform
 from collections.abc import Iterable
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from digitwise.config import describe, restore
+from digitwise.config import describe
 from digitwise.counts import Count, updated
-from digitwise.runs.experiment import Experiment, classes
-
-FORMAT = 2
+from digitwise.runs.engine import environment
+from digitwise.runs.experiment import FORMAT, Experiment, read_experiment, read_json
 
 
 class Run:
@@ -63,7 +60,7 @@ class Run:
     def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor]) -> None:
         path = self._weights(step)
         path.parent.mkdir(exist_ok=True)
-        with _replacing(path) as temporary:
+        with replacing(path) as temporary:
             save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
 
     def _weights(self, step: int) -> Path:
@@ -115,7 +112,7 @@ class Run:
     # State to resume from
 
     def save_state(self, state: dict[str, Any]) -> None:
-        with _replacing(self.folder / "state.pt") as temporary:
+        with replacing(self.folder / "state.pt") as temporary:
             torch.save(state, temporary)
 
     def load_state(self) -> dict[str, Any] | None:
@@ -158,7 +155,7 @@ class Run:
         if not is_main_process():
             return
         rows = [row for row in self.metrics() if row["step"] <= step]
-        with _replacing(self.folder / "metrics.jsonl") as temporary:
+        with replacing(self.folder / "metrics.jsonl") as temporary:
             temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
         for path in (self.folder / "checkpoints").glob("*.safetensors"):
             if path.stem.isdigit() and int(path.stem) > step:
@@ -173,14 +170,14 @@ class Run:
         return max((row["seconds"] for row in self.metrics() if "seconds" in row), default=0.0)
 
     def environment(self) -> dict[str, Any]:
-        return _read_json(self.folder / "environment.json")
+        return read_json(self.folder / "environment.json")
 
     # Results
 
     def counts(self) -> list[Count]:
         path = self.folder / "counts.json"
         try:
-            rows = _read_json(path) if path.exists() else []
+            rows = read_json(path) if path.exists() else []
             if not isinstance(rows, list):
                 raise ValueError(f"{path} is damaged: it is no list")
             return [Count(**row) for row in rows]
@@ -189,47 +186,13 @@ class Run:
 
     def add_counts(self, new: Iterable[Count]) -> list[Count]:
         counts = updated(self.counts(), new)
-        with _replacing(self.folder / "counts.json") as temporary:
+        with replacing(self.folder / "counts.json") as temporary:
             temporary.write_text(rows_to_json(map(asdict, counts)) + "\n")
         return counts
 
     def _write_json(self, name: str, value: Any) -> None:
-        with _replacing(self.folder / name) as temporary:
+        with replacing(self.folder / name) as temporary:
             temporary.write_text(json.dumps(value, indent=1) + "\n")
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Return the experiment that a config.json describes, also of an earlier format."""
-    data = _read_json(path)
-    if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
-        raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
-    try:
-        described = data["experiment"]
-        experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
-        if not isinstance(experiment, Experiment):
-            raise ValueError(f"it holds {type(experiment).__name__}")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{path} does not describe an experiment: {error}") from error
-    return experiment
-
-
-def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
-    """An experiment of format 1: models without a canvas had no architecture of their own, `ByColumn` said whether
-    there were products, and lengths could be shared."""
-
-    def mend(part: Any) -> Any:
-        if isinstance(part, list):
-            return [mend(item) for item in part]
-        if not isinstance(part, dict):
-            return part
-        gone = {"ByColumn": {"products"}, "UniformLengths": {"equal"}}.get(part.get("kind", ""), set())
-        return {name: mend(value) for name, value in part.items() if name not in gone}
-
-    new = mend(old)
-    if new["task"]["kind"] == "Arithmetic":
-        kept = ("layers", "width", "heads", "feedforward", "dropout")
-        new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
-    return new
 
 
 def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:
@@ -237,21 +200,7 @@ def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
 
 
-def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
-    """What was measured on the weights of several runs; lives beside the figures of a recipe."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with _replacing(folder / "measured.json") as temporary:
-        temporary.write_text(f'{{"of": {json.dumps(of)},\n"rows": {rows_to_json(rows)}}}\n')
-
-
-def load_measured(folder: Path, of: list[str] | None = None) -> list[dict[str, Any]] | None:
-    """The rows, if there are any (and, if `of` is given, they are of just these runs)."""
-    path = folder / "measured.json"
-    found = _read_json(path) if path.exists() else None
-    return found["rows"] if found and of in (None, found["of"]) else None
-
-
-class _replacing:
+class replacing:
     """Write to a temporary file, then move it into place when all went well."""
 
     def __init__(self, path: Path):
@@ -282,22 +231,6 @@ def home(root: Path, arm: str, experiment: Experiment) -> Path:
     return Path(root) / experiment.name / f"{arm}-seed{experiment.seed}"
 
 
-def environment() -> dict[str, Any]:
-    def installed(name: str) -> str | None:
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            return None
-
-    return {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        **{name: installed(name) for name in ("digitwise", "torch", "numpy", "accelerate")},
-    }
-
-
 def find_runs(root: Path) -> list[Run]:
     """All runs below a folder, those that cannot be read left out."""
     found = []
@@ -307,10 +240,3 @@ def find_runs(root: Path) -> list[Run]:
         except ValueError:
             continue
     return found
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error

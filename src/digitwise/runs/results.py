@@ -1,13 +1,15 @@
 """Results of several seeds side by side, as a table and as a picture: the median, the worst seed, every seed."""
 
-from collections.abc import Callable, Hashable, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
 from digitwise.plots import COLOURS, STYLES, legend_below, new_figure, save, seeds_and_median
-from digitwise.runs.folder import Run
+from digitwise.runs.experiment import read_json
+from digitwise.runs.folder import Run, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -133,3 +135,17 @@ def _draw(axes: Any, curve: Curve, colour: str, style: str) -> None:
     if len(seeds) == 1:
         low, high = zip(*(found.interval for found in curve.points.values()), strict=True)
         axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)
+
+
+def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
+    """What was measured on the weights of several runs; lives beside the figures of a recipe."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "measured.json") as temporary:
+        temporary.write_text(f'{{"of": {json.dumps(of)},\n"rows": {rows_to_json(rows)}}}\n')
+
+
+def load_measured(folder: Path, of: list[str] | None = None) -> list[dict[str, Any]] | None:
+    """The rows, if there are any (and, if `of` is given, they are of just these runs)."""
+    path = folder / "measured.json"
+    found = read_json(path) if path.exists() else None
+    return found["rows"] if found and of in (None, found["of"]) else None

@@ -100,10 +100,8 @@ class InText(Task):
         return replace(self, least=0, most=0, sentences=False)
 
     def in_texts(self) -> dict[str, Task]:
-        words = {
-            str(Numbered("words", number)): replace(self, least=number, most=number, sentences=False)
-            for number in (0, 20, 40)
-        }
+        amounts = {n: replace(self, least=n, most=n, sentences=False) for n in (0, 20, 40)}
+        words: dict[str, Task] = {str(Numbered("words", n)): task for n, task in amounts.items()}
         return {**words, "sentences": replace(self, sentences=True)}
 
     def tokenize(self: Any, texts: list[str]) -> Tokens:
@@ -129,9 +127,8 @@ class InText(Task):
     def _in_line(self, text: Tokens, first: Tokens, second: Tokens) -> Tokens:
         """Rows closed up, the fillers at their ends, as long as the longest. Sentences have words for the operator."""
         operator = np.full((len(text), 1), FILLER if self.sentences else self.operator, dtype=np.uint8)
-        wide = np.concatenate(
-            [text[:, 0], first[:, ::-1], text[:, 1], operator, second[:, ::-1], text[:, 2]], axis=1
-        )  # fmt: skip
+        parts = [text[:, 0], first[:, ::-1], text[:, 1], operator, second[:, ::-1], text[:, 2]]
+        wide = np.concatenate(parts, axis=1)
         order = np.argsort(wide == FILLER, axis=1, kind="stable")
         longest = int((wide != FILLER).sum(1).max(initial=0))
         return np.take_along_axis(wide, order, axis=1)[:, :longest]
@@ -249,5 +246,5 @@ def refuse(rows: Any, why: str) -> None:
 
 
 def _next(mask: Any, index: Any) -> Any:
-    """Index of the first true entry at or after each one, n where there is none."""
+    """The first true entry at or after each one, n where there is none."""
     return np.minimum.accumulate(np.where(mask, index, mask.shape[1])[:, ::-1], axis=1)[:, ::-1]

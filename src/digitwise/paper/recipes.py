@@ -1,13 +1,19 @@
-"""What a recipe is, and the settings that recipes share."""
+"""What a recipe is, and the settings that recipes share.
+
+Profiles: `paper` has the paper's sizes (for a GPU), `cpu` the same science within minutes on two cores, `smoke` a few
+seconds, to see that everything runs.
+"""
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from digitwise.encodings import Absolute, Encoding, Relative, Uniform
-from digitwise.models.encoder import Architecture
-from digitwise.runs.experiment import Experiment, Training
+from digitwise.data import Practice, UniformLengths, UniformValues
+from digitwise.encodings import Absolute, ByColumn, ByPlace, Encoding, HeadGroups, Relative, Sum, Uniform
+from digitwise.models import Architecture, Columns
+from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.tasks import Arithmetic, Distribution, Task
 
 Arms = dict[str, Experiment]
 
@@ -24,6 +30,17 @@ PAPER_TRAINING = Training(
 SMALL = Architecture(layers=3, width=96, heads=4)
 SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, average=0.995, checkpoints=10)
 
+#: Models without a canvas.
+ADDER = Columns(layers=1, width=96, heads=4)
+MULTIPLIER = Columns(layers=2, width=128, heads=8)
+COLUMN_TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
+#: Problems per length. Long ones cost more, and have more columns to fail in.
+SHORT, LONG, LONGEST = 1000, 300, 50
+
+WORDS = 20  # most words at each side of the numbers in training
+LONGER = 40  # words in the test of longer texts
+ROOM = 3 * (LONGER - WORDS)
+
 
 class Check(NamedTuple):
     """A suite, and lengths and numbers of problems other than the experiment's own; other lengths again in the paper's
@@ -33,6 +50,11 @@ class Check(NamedTuple):
     lengths: Sequence[int] | None = None
     problems: int | None = None
     paper: Sequence[int] | None = None
+
+
+#: What models in a text, and models without a canvas, are tested on.
+TEXT_CHECKS = (Check("uniform"), Check("text", (5, 8, 10)))
+FURTHER = Check("uniform", (5, 10, 20, 50, 100, 200), SHORT)
 
 
 @dataclass(frozen=True)
@@ -96,3 +118,44 @@ def encoding(name: str, profile: str) -> Encoding:
     deviation = 0.02 if profile == "paper" else 0.0
     choices = {"absolute": Absolute(), "relative": Relative(deviation), "uniform": Uniform(deviation)}
     return choices[name]
+
+
+def short(profile: str) -> Distribution:
+    """At most 5 digits: the paper draws values, we draw lengths, which learns several times faster."""
+    return UniformValues(5) if profile == "paper" else UniformLengths(5)
+
+
+def by_place(profile: str, kind: type[ByPlace] = ByPlace) -> ByPlace:
+    """At our size the differences are clipped, so that long numbers ask for no vector that training has not shown."""
+    return kind() if profile == "paper" else kind(deviation=0.0, reach=3)
+
+
+def in_text(name: str, task: Task, groups: tuple[tuple[int, Encoding], ...], steps: int, profile: str) -> Experiment:
+    experiment = Experiment(
+        name=name,
+        task=task,
+        data=short(profile),
+        encoding=Sum((Absolute(ROOM, text_only=True), HeadGroups(groups))),
+        architecture=SMALL,
+        training=replace(SMALL_TRAINING, steps=steps),
+        testing=Testing(tuple(range(1, (task.longest or 0) + 1)), problems=1000, validation_lengths=(8, 10)),
+    )
+    return in_profile(experiment, profile)
+
+
+def in_columns(
+    name: str, operators: str, architecture: Columns, training: Training, summands: int = 2, multiplier: int = 3
+) -> Arms:
+    """A model without a canvas for these kinds of problems."""
+    task = Arithmetic(operators, summands, multiplier)
+    return {
+        name.removeprefix("beyond-"): Experiment(
+            name=name,
+            task=task,
+            data=Practice(5, borrows="-" in operators),
+            encoding=ByColumn(),
+            architecture=architecture,
+            training=training,
+            testing=Testing((5, 10, 20, 50), problems=SHORT, validation_lengths=(5,)),
+        )
+    }

@@ -1,0 +1,138 @@
+"""Recipes about products: the paper's, products in a text, and products without a canvas."""
+
+from dataclasses import replace
+from functools import partial
+
+from digitwise.data import Shifted, ShortMultipliers
+from digitwise.encodings import Nothing, UniformByPlace
+from digitwise.models import Architecture
+from digitwise.paper.recipes import (
+    COLUMN_TRAINING,
+    FURTHER,
+    LONG,
+    MULTIPLIER,
+    PAPER,
+    PAPER_TRAINING,
+    SHORT,
+    SMALL,
+    SMALL_TRAINING,
+    TEXT_CHECKS,
+    WORDS,
+    Arms,
+    Check,
+    Recipe,
+    by_place,
+    encoding,
+    in_columns,
+    in_profile,
+    in_text,
+    short,
+)
+from digitwise.runs.experiment import Experiment, Testing
+from digitwise.tasks import Multiplication, TextMultiplication
+
+#: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
+PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
+
+
+def product(name: str, kind: str, profile: str) -> Arms:
+    """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits. At our size training has 0
+    among the multipliers, tests never do."""
+    experiment = Experiment(
+        name=name,
+        task=Multiplication(1, 20, zero=False),
+        data=short(profile) if profile == "paper" else ShortMultipliers(short(profile)),
+        encoding=encoding(kind, profile),
+        architecture=SMALL,
+        training=PRODUCTS,
+        testing=Testing(tuple(range(1, 21)), problems=1000, validation_lengths=(10, 15)),
+    )
+    return {kind: in_profile(experiment, profile)}
+
+
+#: Digits of the "3-digit" multipliers in the cpu profile: 3 rise too slowly for two hours (LOG.md).
+LARGE = 2
+LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
+LARGE_TRAINING = replace(PRODUCTS, decay=0.1, steps=8000)
+
+
+def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> Arms:
+    """Multipliers of 3 digits; at our size of `LARGE`, a smaller canvas, and shorter multipliers in training too."""
+    paper = profile == "paper"
+    base = Shifted(short(profile)) if shifted else short(profile)
+    canvas = 20 if paper else 16  # on 10 and 12 places 8 digits were lost (LOG.md)
+    experiment = Experiment(
+        name=name,
+        task=Multiplication(3 if paper else LARGE, canvas),
+        data=base if paper else ShortMultipliers(base),
+        encoding=encoding(kind, profile),
+        architecture=replace(PAPER, layers=9) if paper else LARGE_MODEL,
+        training=replace(PAPER_TRAINING, pool=500_000) if paper else LARGE_TRAINING,
+        testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=(8,)),
+    )
+    return {f"{kind}-3": experiment}
+
+
+def maps(profile: str) -> Arms:
+    """The multiplication models, relative and uniform."""
+    return {
+        **product("m1-rpe", "relative", profile),
+        **product("m2-upe", "uniform", profile),
+        **large_product("m1-rpe-3", "relative", profile),
+        **large_product("m2-upe-3", "uniform", profile),
+    }
+
+
+def text_multiply(profile: str) -> Arms:
+    """As in the paper's sketch, with heads that add, heads that multiply, and heads that read."""
+    paper = profile == "paper"
+    groups = ((1, by_place(profile)), (2, by_place(profile, UniformByPlace)), (1, Nothing()))
+    task = TextMultiplication(3, 20, most=WORDS) if paper else TextMultiplication(1, 12, zero=False, most=WORDS)
+    experiment = in_text("text-mult", task, groups, 3000, profile)
+    return {"text": experiment if paper else replace(experiment, data=ShortMultipliers(short(profile)))}
+
+
+def column_product1(profile: str) -> Arms:
+    return in_columns(
+        "beyond-product1", "*", replace(MULTIPLIER, layers=1), replace(COLUMN_TRAINING, steps=2000), multiplier=1
+    )
+
+
+def column_product3(profile: str) -> Arms:
+    return in_columns("beyond-product3", "*", MULTIPLIER, replace(COLUMN_TRAINING, steps=5000))
+
+
+def all_in_one(profile: str) -> Arms:
+    return in_columns("beyond-all", "+-*", MULTIPLIER, replace(COLUMN_TRAINING, steps=5000))
+
+
+RECIPES = [
+    Recipe("m1-ape", "Single-digit multiplier, absolute positions.", partial(product, "m1-ape", "absolute"),
+           "Mult_APE", seeds=3, curves="checkpoints"),
+    Recipe("m1-rpe", "Single-digit multiplier, relative positions.", partial(product, "m1-rpe", "relative"),
+           "Mult_RPE", seeds=3, curves="checkpoints"),
+    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform"),
+           "Mult_UPE_set", seeds=3, curves="checkpoints"),
+    Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
+           partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
+    Recipe("m2-upe-3", "Long multipliers (3 digits, 2 in the cpu profile), uniform positions.",
+           partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", curves="checkpoints", checkpoints="all"),
+    Recipe("m3-ape-3", "Long multipliers (3 digits, 2 in the cpu profile), absolute positions, shifted copies.",
+           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE",
+           curves="checkpoints", checkpoints="all"),
+    Recipe("m3-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions, shifted copies.",
+           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented",
+           curves="checkpoints", checkpoints="all"),
+    Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
+           maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
+    Recipe("text-mult", "Products anywhere in a text: as far as without text.", text_multiply, "mult_text",
+           TEXT_CHECKS),
+    Recipe("beyond-product1", "1-digit multipliers without a canvas.", column_product1, checks=(
+        FURTHER, Check("uniform", (1000,), LONG), Check("edges", (1, 2, 5, 20, 100, 1000), 20)),
+           seeds=3, checkpoints="last"),
+    Recipe("beyond-product3", "1- to 3-digit multipliers without a canvas.", column_product3, checks=(
+        Check("uniform", (5, 8, 20, 50, 100), SHORT), Check("more", (5, 20), SHORT),
+        Check("edges", (1, 2, 5, 20, 100), 20)), seeds=3, checkpoints="last"),
+    Recipe("beyond-all", "One model adds, subtracts and multiplies, told by the operator.", all_in_one, checks=(
+        Check("uniform", (5, 8, 20, 50), SHORT),), seeds=3, checkpoints="last"),
+]  # fmt: skip

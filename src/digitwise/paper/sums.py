@@ -1,0 +1,183 @@
+"""Recipes about sums: the paper's, sums in a text, and sums without a canvas. The cpu profile has canvases of 20."""
+
+from dataclasses import replace
+
+from digitwise.data import (
+    MixedComplexity,
+    Mixture,
+    NoCarry,
+    Practice,
+    Shifted,
+    UniformComplexity,
+    UniformLengths,
+    UniformValues,
+)
+from digitwise.encodings import ByColumn, Nothing
+from digitwise.models import Columns
+from digitwise.paper.recipes import (
+    ADDER,
+    COLUMN_TRAINING,
+    FURTHER,
+    LONG,
+    LONGEST,
+    SHORT,
+    SMALL,
+    SMALL_TRAINING,
+    TEXT_CHECKS,
+    WORDS,
+    Arms,
+    Check,
+    Recipe,
+    by_place,
+    encoding,
+    in_columns,
+    in_profile,
+    in_text,
+    short,
+)
+from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.tasks import Addition, Arithmetic, Distribution, TextAddition
+
+
+def additions(
+    name: str, canvas: int, longest: int, steps: int, validation: tuple[int, ...], profile: str
+) -> Experiment:
+    """Sums of at most `longest` digits on a canvas, tested at every length that fits it."""
+    experiment = Experiment(
+        name=name,
+        task=Addition(canvas),
+        data=UniformValues(longest) if profile == "paper" else UniformLengths(longest),
+        architecture=SMALL,
+        training=replace(SMALL_TRAINING, steps=steps),
+        testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=validation),
+    )
+    return in_profile(experiment, profile)
+
+
+def pair(experiment: Experiment, profile: str) -> Arms:
+    return {name: replace(experiment, encoding=encoding(name, profile)) for name in ("absolute", "relative")}
+
+
+def quickstart(profile: str) -> Arms:
+    experiment = additions("quickstart", 10, 4, 1000, (8,), profile)
+    both = pair(replace(experiment, training=replace(experiment.training, checkpoints=4)), profile)
+    return both | {"columns": columns(experiment)}
+
+
+def columns(experiment: Experiment) -> Experiment:
+    """The same sums for a model without a canvas, which is tested on much longer ones too."""
+    longest = experiment.trained_length
+    return replace(
+        experiment,
+        task=Arithmetic("+"),
+        data=Practice(longest),
+        encoding=ByColumn(),
+        architecture=Columns(layers=1, width=96, heads=4),
+        training=Training(steps=1500, batch=128, rate=2e-3, average=0.99),
+        testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
+    )
+
+
+def canvas20(profile: str) -> Arms:
+    return pair(additions("canvas20", 20, 5, 1500, (10, 15), profile), profile)
+
+
+def a1(profile: str) -> Arms:
+    return {"absolute": canvas20(profile)["absolute"]}
+
+
+def a2(profile: str) -> Arms:
+    if profile != "paper":
+        return {"relative": canvas20(profile)["relative"]}
+    experiment = additions("a2", 50, 5, 3000, (20, 40), profile)
+    return {"relative": replace(experiment, encoding=encoding("relative", profile))}
+
+
+def a3(profile: str) -> Arms:
+    experiment = additions("a3", 20, 5, 4000, (10, 15), profile)
+    return {"absolute": replace(experiment, data=Shifted(short(profile)), encoding=encoding("absolute", profile))}
+
+
+def nocarry(profile: str) -> Arms:
+    experiment = additions("nocarry", 20, 5, 3000, (), profile)
+    return {"relative": replace(experiment, data=NoCarry(5), encoding=encoding("relative", profile))}
+
+
+def c3(profile: str) -> Arms:
+    """At our size all three draw lengths first: with 5 columns in every problem, hard examples tie what is learned to
+    those columns, and nothing carries to longer sums (LOG.md)."""
+    experiment = additions("c3", 20 if profile != "paper" else 50, 5, 1500, (12,), profile)
+    base = replace(experiment, encoding=encoding("relative", profile))
+    kinds: dict[str, Distribution]
+    if profile == "paper":
+        kinds = {"values": UniformValues(5), "complexity": UniformComplexity(5), "mixed": MixedComplexity(5)}
+    else:
+        complexity = Mixture(tuple((1.0, UniformComplexity(length)) for length in range(1, 6)))
+        mixed = Mixture(((0.5, UniformLengths(5)), (0.5, complexity)))
+        kinds = {"values": UniformLengths(5), "complexity": complexity, "mixed": mixed}
+    pooled = replace(base, training=replace(base.training, pool=100_000))
+    return {arm: replace(pooled, data=data) for arm, data in kinds.items()}
+
+
+def text_add(profile: str) -> Arms:
+    """Three heads of four add, one reads: with two of four, sums take much longer to learn (LOG.md)."""
+    paper = profile == "paper"
+    groups = ((3, by_place(profile)), (1, Nothing()))
+    return {"text": in_text("text-add", TextAddition(50 if paper else 12, WORDS), groups, 2500, profile)}
+
+
+def column_addition(profile: str) -> Arms:
+    return in_columns("beyond-addition", "+", ADDER, COLUMN_TRAINING)
+
+
+def column_summands(profile: str) -> Arms:
+    training = replace(COLUMN_TRAINING, steps=4000, batch=64)
+    return in_columns("beyond-summands", "+", replace(ADDER, layers=2), training, summands=5)
+
+
+RECIPES = [
+    Recipe(
+        "quickstart",
+        "Addition with absolute positions, relative positions and columns: why relative beats absolute, and columns "
+        "beat both, within minutes; trained on sums of at most 4 digits, tested on up to 10, and without a canvas on "
+        "up to 50.",
+        quickstart,
+    ),
+    Recipe(
+        "canvas20",
+        "Addition on a canvas of 20, absolute and relative positions: trained on at most 5 digits, the absolute model "
+        "fails at 6, the relative one carries to three times the length and falls on the full canvas.",
+        canvas20,
+    ),
+    Recipe("a1", "Addition, absolute positions: perfect up to the trained length, nothing beyond.", a1,
+           "APE_5to20", seeds=3, curves="checkpoints"),
+    Recipe("a2", "Addition, relative positions: carries to several times the trained length.", a2,
+           "RPE_5to50", seeds=3, curves="checkpoints"),
+    Recipe("a3", "Addition, absolute positions, shifted copies: right on shifted sums, wrong on long ones.", a3,
+           "APEshifted_5to20, Aug:table", (Check("uniform"), Check("shifted", (5,)), Check("places", (10,))),
+           seeds=2, curves="checkpoints"),
+    Recipe("nocarry", "Additions without carries, relative positions: right at every length.", nocarry,
+           "nocarry", (Check("nocarry"),)),
+    Recipe("c1", "Addition, relative positions: the model of a2 on consecutive carries that do not cascade.", a2,
+           "consecutive", (Check("consecutive", (12,), paper=(40,)),), seeds=3, curves="strata"),
+    Recipe("c2", "Addition, relative positions: the model of a2 on cascades, and on runs of nines with and without a "
+           "carry.", a2,
+           "cascade",
+           (Check("cascade", (12,), paper=(40,)), Check("nines", (12,), paper=(40,))), seeds=3, curves="strata"),
+    Recipe("c3", "Addition, three training distributions: tested on 12 digits by cascade length.", c3,
+           "comp_40",
+           (Check("uniform"), Check("cascade", (12,), paper=(40,)), Check("nines", (12,), paper=(40,))),
+           curves="strata"),
+    Recipe("fixed-map", "Which places an answer depends on, changing one digit at a time, for the a2 model.",
+           a2, "appendix Fixed map for RPE", (), seeds=3, analysis="fixed-map"),
+    Recipe("text-add", "Sums anywhere in a text of up to 20 random words at each side: as far as without text.",
+           text_add, "sum_text", TEXT_CHECKS),
+    Recipe("beyond-addition", "Sums without a canvas: 5 digits in training, thousands in the test.",
+           column_addition, checks=(
+        FURTHER, Check("uniform", (1000,), LONG), Check("uniform", (10_000,), LONGEST),
+        Check("runs", (5, 10, 40, 200), SHORT), Check("runs", (1000,), LONGEST),
+        Check("edges", (1, 2, 3, 4, 5, 10, 20, 50, 100, 200, 500, 1000), 20),
+    ), seeds=5, checkpoints="last"),
+    Recipe("beyond-summands", "Sums of 2 to 5 numbers with one model.", column_summands, checks=(
+        Check("uniform", (5, 20, 50), SHORT), Check("more", (10,), SHORT)), seeds=3, checkpoints="last"),
+]  # fmt: skip
