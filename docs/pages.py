@@ -29,21 +29,32 @@ BLOCK = re.compile(r"(<!-- make (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL
 
 def first_sentence(path: Path) -> str:
     text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split())
-    return re.split(r"[.:;](?: |$)", text)[0]
+    return re.split(r"\.(?: |$)", text)[0]
+
+
+#: The rooms from the top down, and the files in which a newcomer would look first.
+ROOMS = {
+    "cli": ["__init__.py"],
+    "answers": ["solver.py", "exchange.py"],
+    "paper": ["sums.py", "products.py", "claims.py"],
+    "theory": [],
+    "runs": ["experiment.py", "training.py", "evaluation.py", "folder.py"],
+    "models": ["encoder.py", "ripple.py", "attention.py"],
+    "encodings": ["base.py", "standard.py", "by_column.py"],
+    "data": ["distributions.py", "suites.py"],
+    "tasks": ["base.py", "canvas.py", "columns.py"],
+    "numbers": ["digits.py", "complexity.py"],
+}
+GROUND = "config.py coordinates.py counts.py rng.py tables.py plots.py"
 
 
 def tree(_: str) -> str:
-    """Every module with its purpose; packages as one block."""
+    """The rooms with their purpose, the files that a newcomer would look for, and the ground files in one line."""
     lines = []
-    for path in sorted(SOURCE.iterdir(), key=lambda path: (path.is_dir(), path.name)):
-        if path.suffix == ".py" and not path.name.startswith("__"):
-            lines.append(f"  {path.name:<23} {first_sentence(path)}")
-        elif (path / "__init__.py").exists():
-            lines.append(f"  {path.name + '/':<23} {first_sentence(path / '__init__.py')}")
-            inside = sorted(file for file in path.glob("*.py") if not file.name.startswith("__"))
-            if path.name != "theory":  # its own docstring lists its files
-                lines += [f"    {file.name:<21} {first_sentence(file)}" for file in inside]
-    return "```\nsrc/digitwise/\n" + "\n".join(lines) + "\n```\n"
+    for room, files in ROOMS.items():
+        lines.append(f"  {room + '/':<19} {first_sentence(SOURCE / room / '__init__.py')}")
+        lines += [f"    {name:<17} {first_sentence(SOURCE / room / name)}" for name in files if name[0] != "_"]
+    return "```\nsrc/digitwise/\n" + "\n".join(lines) + f"\n  {GROUND}\n```\n"
 
 
 def arms_of(folder: Path) -> dict[str, list[Run]]:

@@ -24,7 +24,7 @@ from digitwise.models.attention import PairwiseAttention
 from digitwise.models.encoder import slot_positions
 from digitwise.rng import generator
 from digitwise.tasks import TextAddition
-from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, SPELLING, pad
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, SPELLING
 from digitwise.tasks.text import WORDS, answered_at_last, find_numbers, pad_numbers
 
 TASK = TextAddition(canvas=9, sentences=True)
@@ -59,7 +59,7 @@ class Sums:
         texts = pad_numbers(TASK.render(operands), TASK.widths, TASK.canvas)
         ids = self.tokenizer(texts, padding=True, return_tensors="pt")["input_ids"]
         coordinates = answered_at_last(find_numbers(ids, self.digits, self.pad, self.filler), TASK.widths)
-        answers = torch.as_tensor(pad(TASK.solve(operands), TASK.num_slots)).long()
+        answers = torch.as_tensor(TASK.targets(operands)).long()
         return ids, coordinates.map(torch.as_tensor), answers
 
 

@@ -60,7 +60,7 @@ def test_maps_of_a_model_that_was_moved(where, tmp_path):
     train(run)
     with context():
         evaluate(run, lengths=[3])
-        rows = maps.measure(run)
+        rows = maps.measure_maps(run)
     assert len(rows) == SMALL.architecture.layers
 
 

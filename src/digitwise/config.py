@@ -115,6 +115,8 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
         return replace(config, **{head: _set(value, rest, text, choices)})
     if head in choices:
         kind: Any = lookup(text, choices[head], head)
+        if not isinstance(kind, type):
+            raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass")
         try:
             shared = {f.name for f in fields(kind)} & {f.name for f in fields(value)}
         except TypeError:

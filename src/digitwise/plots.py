@@ -58,5 +58,12 @@ def save(figure: Any, path: Path) -> Path:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     metadata = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(path, dpi=150, metadata=metadata.get(path.suffix, {}))
+    figure.savefig(path, dpi=200, metadata=metadata.get(path.suffix, {}))
     return path
+
+
+def symmetric_log(linear: float, most: float) -> Any:
+    """Return a colour scale from -most to most, linear up to `linear` and logarithmic beyond."""
+    from matplotlib.colors import SymLogNorm
+
+    return SymLogNorm(linear, vmin=-most, vmax=most)

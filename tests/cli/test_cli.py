@@ -265,8 +265,10 @@ def test_predict(trained, capsys):
 
 
 def test_complexity_figures(tmp_path, capsys):
-    document = json.loads(in_process(capsys, "figure", "complexity", "--to", tmp_path, "--json"))
+    document = json.loads(in_process(capsys, "reproduce", "complexity", "--out", tmp_path, "--json"))
     assert len(document["figures"]) == 4 and all(Path(path).exists() for path in document["figures"])
+    assert main(["figure", "complexity"]) == 2
+    assert "digitwise reproduce complexity" in capsys.readouterr().err
 
 
 def test_theory_of_ones_own(capsys):

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from small import SMALL
 
 from digitwise.counts import Count
-from digitwise.data import ExactLength
-from digitwise.data.suites import SUITES
+from digitwise.data import SUITES, ExactLength
 from digitwise.numbers import complexity
 from digitwise.numbers import digits as dg
 from digitwise.numbers.sums import law
@@ -28,7 +27,7 @@ def measured(right: Judge, length: int, count: int = 400) -> list[Count]:
     counts = []
     for stratum in suite.strata(task, [length]):
         operands = suite.draw(stratum, count, seed=0)
-        hits = right(*operands)[:, None]
+        hits = right(operands.numbers[:, 0], operands.numbers[:, 1])[:, None]
         for group, part in suite.tally(stratum, operands, hits).items():
             key = (suite.name, suite.version, length, stratum.name, group, 0, 0)
             counts.append(Count(*key, tried=len(part), correct=int(part.sum())))
@@ -61,7 +60,7 @@ def test_a_noisy_model():
 
     found = predict(measured(right, 12, count=1500), 30)
     drawn = Addition(30).draw(ExactLength(30), generator(1, "truth"), 200_000)
-    truth = (0.9 ** complexity.cascade(*drawn)).mean()
+    truth = (0.9 ** complexity.cascade(drawn.numbers[:, 0], drawn.numbers[:, 1])).mean()
     low, high = found["interval"]
     assert low - 0.005 <= truth <= high + 0.005
     assert high - low < 0.05

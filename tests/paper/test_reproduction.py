@@ -16,6 +16,7 @@ from digitwise.cli import main
 from digitwise.counts import Count, wilson
 from digitwise.data import ExactLength, UniformLengths
 from digitwise.encodings import Relative, Uniform
+from digitwise.models import Model
 from digitwise.paper import PROFILES, RECIPES, Check, maps
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import Evidence
@@ -26,7 +27,7 @@ from digitwise.runs import results
 from digitwise.runs.folder import Run
 from digitwise.runs.results import load_measured, save_measured
 from digitwise.runs.training import train
-from digitwise.tasks import Multiplication
+from digitwise.tasks import Kind, Multiplication
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -92,17 +93,17 @@ def test_effective_number(norms, number):
 @pytest.mark.parametrize("place", [0, 3])
 def test_a_changed_digit_is_another_digit_and_a_lead_stays_a_lead(place):
     operands = SMALL.task.draw(ExactLength(4), generator(0, "t"), 500)
-    first, second = maps.changed(operands, 1, place, generator(1, "t"))
-    assert (first == operands[0]).all()
-    assert (second[:, place] != operands[1][:, place]).all()
-    assert (np.delete(second, place, 1) == np.delete(operands[1], place, 1)).all()
+    (before, other), (first, second) = (
+        problems.numbers.swapaxes(0, 1) for problems in (operands, maps.changed(operands, 1, place, generator(1, "t")))
+    )
+    assert (first == before).all()
+    assert (second[:, place] != other[:, place]).all()
+    assert (np.delete(second, place, 1) == np.delete(other, place, 1)).all()
     assert second.max() == 9 and (place == 0 or second[:, place].min() == 1)
 
 
-class Adder(torch.nn.Module):
+class Adder(Model):
     """Answers right: what it depends on is what the task demands."""
-
-    architecture = SMALL.architecture
 
     def __init__(self):
         super().__init__()
@@ -112,12 +113,12 @@ class Adder(torch.nn.Module):
         canvas = SMALL.task.canvas
         digits = torch.where(tokens > 9, 0, tokens).numpy()
         operands = digits[:, :canvas][:, ::-1], digits[:, canvas + 1 :][:, ::-1]
-        targets = SMALL.task.encode(tuple(np.ascontiguousarray(o, dtype=np.uint8) for o in operands)).targets
+        targets = SMALL.task.targets(SMALL.task.pose(Kind("+"), [np.ascontiguousarray(o, np.uint8) for o in operands]))
         return torch.nn.functional.one_hot(torch.as_tensor(targets).long(), 11).float()
 
 
 def test_dependence_of_a_right_model_is_what_the_task_demands():
-    measured, true = maps.dependence(Adder(), SMALL, 4, problems=300)
+    measured, true = maps.dependence(Adder(), SMALL, 4, count=300)
     assert (measured == true).all()
     for place in range(4):
         assert true[0, place, place] == 1  # its own column always
@@ -142,7 +143,7 @@ def test_fixed_map_from_training_to_figure_and_not_twice(tmp_path, monkeypatch):
 def test_relative_maps_have_no_uniform_part(tmp_path):
     run = Run.create(tmp_path / "r", replace(SMALL, encoding=Relative()))
     train(run)
-    assert {len(row["value"]) for row in maps.measure_maps(run)} == {2 * SMALL.task.num_tokens - 1}
+    assert {len(row["value"]) for row in maps.measure_maps(run)} == {2 * SMALL.task.extent.positions - 1}
 
 
 @pytest.fixture(scope="module")

@@ -174,7 +174,7 @@ def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
         return {name: mend(value) for name, value in part.items() if name not in gone}
 
     new = mend(old)
-    if new["task"]["kind"] == "Arithmetic":
+    if new.get("kind") == "Experiment" and new["task"]["kind"] == "Arithmetic":
         kept = ("layers", "width", "heads", "feedforward", "dropout")
         new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
     return new

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from digitwise.plots import COLOURS, new_figure, save
+from digitwise.plots import COLOURS, new_figure, save, symmetric_log
 from digitwise.theory import absolute, shifts
 from digitwise.theory.attention import FactoredAbsolute, FullAbsolute, Model, flow_parameters
 from digitwise.theory.descent import DECAY, Descent, begin, experiment, train
@@ -93,14 +93,14 @@ def position_loss(ring: Ring) -> Any:
 
 def attention_map(ring: Ring, setting: Setting) -> Any:
     """P_ape and P_aug: p_i' W'W p_j for all pairs. Colours are linear up to 0.1 and logarithmic beyond."""
-    from matplotlib.colors import SymLogNorm
-
     figure, axes = new_figure(5.6, 4.8)
     axes.grid(False)
     edge, n_1 = ring.n + 0.5, ring.n_1
-    norm = SymLogNorm(0.1, vmin=-ring.alpha, vmax=ring.alpha)
     shown = axes.imshow(
-        experiment(ring, setting, 0).weights[0], cmap="RdBu_r", norm=norm, extent=(0.5, edge, edge, 0.5)
+        experiment(ring, setting, 0).weights[0],
+        cmap="RdBu_r",
+        norm=symmetric_log(0.1, ring.alpha),
+        extent=(0.5, edge, edge, 0.5),
     )
     if setting.shifts:
         words = "no window reaches the bands between dashed lines"
