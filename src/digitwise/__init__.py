@@ -16,6 +16,7 @@ _HOMES = {
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
     " ByPlace UniformByPlace HeadGroups ByColumn",
     "digitwise.coordinates": "Coordinates Extent",
+    "digitwise.models.attention": "PairwiseAttention standing_at",
     "digitwise.tasks.text": "find_numbers answered_at_last pad_numbers",
     "digitwise.models": "Architecture Encoder Columns Blueprint Model Answers ARCHITECTURES",
     "digitwise.runs.experiment": "Experiment Training Testing",

@@ -1,5 +1,7 @@
 """The attention as a part: equal to torch's without positions, and to the encoder's with them."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -7,7 +9,7 @@ from torch import nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.data import UniformLengths
 from digitwise.encodings import Absolute, ByPlace, HeadGroups, Nothing, Relative, Sum
-from digitwise.models.attention import PairwiseAttention
+from digitwise.models.attention import PairwiseAttention, standing_at
 from digitwise.models.encoder import Architecture, Encoder
 from digitwise.rng import generator
 from digitwise.tasks import TextAddition
@@ -147,3 +149,30 @@ def test_what_would_be_ignored_is_refused():
         find_numbers(tokens, "0123456789")
     with pytest.raises(ValueError, match="fill them up"):
         find_numbers([[1, 2], [3]], range(10))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_inside_the_encoder_of_torch(training):
+    """Its layers cannot pass coordinates on, so these are given beforehand; its fast path must not leave them out."""
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True)
+    plain = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).train(training)
+    ours = copy.deepcopy(plain)
+    for part in ours.layers:
+        part.self_attn = PairwiseAttention.like(part.self_attn, GROUPS, REACH)
+        for table in part.self_attn.vectors.parameters():
+            nn.init.zeros_(table)
+    _, coordinates = text_batch()
+    x, padding = torch.randn(*coordinates.position.shape, 16), coordinates.position < 0
+    with torch.no_grad():
+        with standing_at(coordinates):
+            same = ours(x, src_key_padding_mask=padding)
+        seen = ~padding
+        torch.testing.assert_close(same[seen], plain(x, src_key_padding_mask=padding)[seen], rtol=1e-4, atol=1e-5)
+        for table in ours.layers[0].self_attn.vectors.parameters():
+            nn.init.normal_(table, std=3)
+        with standing_at(coordinates):
+            other = ours(x, src_key_padding_mask=padding)
+        assert (other - same)[seen].abs().max() > 1e-2
+        with pytest.raises(ValueError, match="standing_at"):
+            ours(x)

@@ -13,10 +13,14 @@ from digitwise.numbers.digits import Digits
 from digitwise.tasks.base import Distribution
 
 
+MOST_DIGITS = 1_000_000
+"""Longer numbers are refused before memory is allocated."""
+
+
 def fits(length: int, longest: int | None, least: int = 1) -> int:
     """Return the length if it is possible; `longest` is None where there is no canvas."""
-    if length < least:
-        raise ValueError(f"a length must be at least {least}, not {length}")
+    if not least <= length <= MOST_DIGITS:
+        raise ValueError(f"a length must be at least {least} and at most {MOST_DIGITS:,}, not {length}")
     if longest is not None and length > longest:
         raise ValueError(f"numbers of {length} digits need a canvas of at least {length}, and this one has {longest}")
     return length

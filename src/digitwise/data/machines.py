@@ -104,11 +104,17 @@ class Chances:
     after_run: int
 
 
+MOST_CHANCES = 50_000_000
+"""About a gigabyte of them; a run of 1,000 nines in 1,005 digits needs three million."""
+
+
 @lru_cache(maxsize=64)
 def chances_of(build: Callable[[int], Machine], longest: int, places: int, leading: bool) -> Chances:
     """The chances of the machine `build(longest)` for up to `places` columns; with `leading` the top digits are not
     zero. The ways to finish are kept as logarithms: those of a cascade of 400 columns differ by a factor of 10^400."""
     machine = build(longest)
+    if (places + 1) * machine.follow.size > MOST_CHANCES:
+        raise ValueError(f"chains of {longest} columns in {places:,} digits need too much memory: try shorter numbers")
     with np.errstate(divide="ignore"):
         log_finish = np.log(machine.accepts.astype(float))
         log_write = {at_top: np.log(np.array(columns(10, at_top), dtype=float)) for at_top in (False, True)}

@@ -6,6 +6,12 @@ The part is `torch.nn.MultiheadAttention` plus coordinates:
     attention = PairwiseAttention(768, 8, encoding, Extent(512, (20, 21)), batch_first=True)
     output, weights = attention(x, x, x, coordinates=coordinates)
 
+Where other people's code calls the attention, as in `nn.TransformerEncoderLayer`, the coordinates are given beforehand:
+
+    layer.self_attn = PairwiseAttention.like(layer.self_attn, encoding, extent)
+    with standing_at(coordinates):
+        output = layer(x)
+
 `digitwise.find_numbers` makes the coordinates of a batch of token ids. Only what an encoding adds to the scores is
 added here: absolute positions belong to the embeddings of the model around it.
 
@@ -13,7 +19,9 @@ Shapes: B batch, N tokens, W width, H heads, D size of a head (W = H * D).
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import torch
@@ -51,12 +59,27 @@ class Attention(nn.Module):
         return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2)), attention_BHNN
 
 
+_given: ContextVar[Coordinates | None] = ContextVar("coordinates", default=None)
+
+
+@contextmanager
+def standing_at(coordinates: Coordinates) -> Iterator[None]:
+    """Inside, every `PairwiseAttention` that is called without coordinates takes these."""
+    token = _given.set(coordinates)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
 class PairwiseAttention(nn.Module):
     """Self-attention with the interface of `nn.MultiheadAttention`, and coordinates of the tokens beside it.
 
     Masks mean what they mean there: true entries are not looked at, floats are added to the scores. Tokens whose
     position is -1 are not looked at either.
     """
+
+    in_proj_bias = None  # keeps nn.TransformerEncoderLayer off a fast path that would leave positions out
 
     def __init__(
         self,
@@ -101,9 +124,12 @@ class PairwiseAttention(nn.Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
         *,
-        coordinates: Coordinates,
+        coordinates: Coordinates | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Output like the query, and the weights `[B, N, N]` (`[B, H, N, N]` unless averaged over heads) if needed."""
+        coordinates = _given.get() if coordinates is None else coordinates
+        if coordinates is None:
+            raise ValueError("give the coordinates of the tokens, or call the model inside standing_at(coordinates)")
         if is_causal and attn_mask is None:
             raise ValueError("is_causal is only a hint: give the causal attn_mask too")
         if any(x.ndim != 3 or x.shape[:2] != query.shape[:2] for x in (query, key, value)):
