@@ -19,8 +19,10 @@ MOST_DIGITS = 1_000_000
 
 def fits(length: int, longest: int | None, least: int = 1) -> int:
     """Return the length if it is possible; `longest` is None where there is no canvas."""
-    if not least <= length <= MOST_DIGITS:
-        raise ValueError(f"a length must be at least {least} and at most {MOST_DIGITS:,}, not {length}")
+    if length < least:
+        raise ValueError(f"a length must be at least {least}, not {length}")
+    if length > MOST_DIGITS:
+        raise ValueError(f"a length must be at most {MOST_DIGITS:,}, not {length}")
     if longest is not None and length > longest:
         raise ValueError(f"numbers of {length} digits need a canvas of at least {length}, and this one has {longest}")
     return length
