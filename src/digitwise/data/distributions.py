@@ -12,7 +12,6 @@ from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
 from digitwise.tasks.base import Distribution
 
-
 MOST_DIGITS = 1_000_000
 """Longer numbers are refused before memory is allocated."""
 

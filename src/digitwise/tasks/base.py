@@ -54,6 +54,12 @@ class Problems:
         numbers = np.zeros((len(kind), max(kind.drawn for kind in kinds), width), dtype=np.uint8)
         return cls(kinds, kind.astype(np.uint8), numbers, np.zeros((len(kind), digits), dtype=np.uint8))
 
+    @classmethod
+    def alike(cls, kinds: tuple[Kind, ...], numbers: Digits, multipliers: Digits | None = None) -> "Problems":
+        """Return problems that are all of the first kind, without copying their numbers."""
+        none = np.zeros((len(numbers), 0), dtype=np.uint8)
+        return cls(kinds, np.zeros(len(numbers), np.uint8), numbers, none if multipliers is None else multipliers)
+
     def __len__(self) -> int:
         return len(self.kind)
 
@@ -131,16 +137,11 @@ def without_zero(rng: np.random.Generator, numbers: Digits) -> Digits:
     return numbers
 
 
-def _add(multipliers: Digits, numbers: Digits) -> Digits:
-    if numbers.shape[1] == 2:  # the usual case, and much the faster one
-        return dg.add(numbers[:, 0], numbers[:, 1])
-    return dg.add_many(numbers)
-
-
-#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers.
+#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the usual case, and
+#: the faster one.
 EXACT: dict[str, Callable[[Digits, Digits], Digits]] = {
-    "+": _add,
-    "-": lambda multipliers, numbers: dg.subtract(numbers[:, 0], numbers[:, 1]),
+    "+": lambda _, numbers: dg.add(*numbers.swapaxes(0, 1)) if numbers.shape[1] == 2 else dg.add_many(numbers),
+    "-": lambda _, numbers: dg.subtract(numbers[:, 0], numbers[:, 1]),
     "*": lambda multipliers, numbers: dg.multiply(multipliers, numbers[:, 0]),
 }
 
@@ -182,7 +183,7 @@ class Task:
     ) -> Problems:
         """Return problems of all kinds, or of one."""
         (only,) = self.kinds
-        return self.pose(only, list(distribution.draw(rng, count, only.drawn, self.longest).swapaxes(0, 1)))
+        return Problems.alike(self.kinds, distribution.draw(rng, count, only.drawn, self.longest))
 
     def pose(self, kind: Kind, numbers: Sequence[Digits]) -> Problems:
         """Return problems of one kind from their numbers `[count, places]`, for products the multiplier first."""
@@ -202,6 +203,8 @@ class Task:
         out = np.zeros((len(problems), problems.width + self.overflow), dtype=np.uint8)
         for kind, rows in problems.by_kind():
             answer = EXACT[kind.operator](problems.multipliers[rows], problems.numbers[rows, : kind.drawn])
+            if answer.shape == out.shape:  # all of one kind
+                return answer
             width = min(answer.shape[1], out.shape[1])  # what is beyond is zeros
             out[rows, :width] = answer[:, :width]
         return out

@@ -87,7 +87,7 @@ class Multiplication(Task):
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
     ) -> Problems:
         multipliers = distribution.multipliers(rng, count, self.multiplier, self.zero)
-        return self.pose(self.kinds[0], [multipliers, distribution.draw(rng, count, 1, self.canvas)[:, 0]])
+        return Problems.alike(self.kinds, distribution.draw(rng, count, 1, self.canvas), multipliers)
 
     def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
         multiplier = pad(problems.multipliers, self.multiplier)
