@@ -137,8 +137,8 @@ def without_zero(rng: np.random.Generator, numbers: Digits) -> Digits:
     return numbers
 
 
-#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the usual case, and
-#: the faster one.
+#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the usual and the
+#: faster case.
 EXACT: dict[str, Callable[[Digits, Digits], Digits]] = {
     "+": lambda _, numbers: dg.add(*numbers.swapaxes(0, 1)) if numbers.shape[1] == 2 else dg.add_many(numbers),
     "-": lambda _, numbers: dg.subtract(numbers[:, 0], numbers[:, 1]),
