@@ -33,6 +33,7 @@ from digitwise.tasks import TextAddition
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "digitwise"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LOG = ROOT / "LOG.md"
 BLOCK = re.compile(r"(<!-- make (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
 MEASURED = re.compile(r"(\d\.(\d+))(<!-- = (.*?) -->)", re.DOTALL)
 OVER_SEEDS: dict[str, Callable[[Sequence[float]], float]] = {
@@ -320,5 +321,5 @@ def made(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in PAGES:
+    for path in [*PAGES, LOG]:
         path.write_text(made(path.read_text()))

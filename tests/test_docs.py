@@ -6,20 +6,20 @@ import re
 import shlex
 
 import pytest
-from pages import BLOCK, PAGES, ROOT, SOURCE, made, measured
+from pages import BLOCK, LOG, PAGES, ROOT, SOURCE, made, measured
 
 from digitwise.cli import parser
 
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
 def test_made_parts_are_up_to_date(page):
     text = page.read_text()
     assert made(text) == text, "run: python docs/pages.py"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
         if not target.startswith("http"):
@@ -37,7 +37,7 @@ def test_every_accuracy_in_a_sentence_has_a_source(name):
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     for number, source in re.findall(r"(?<![\w.])([01]\.\d\d+)\b(<!-- .*?-->)?", text):
         assert source.startswith(("<!-- = ", "<!-- log -->", "<!-- elsewhere: ")), f"{name}: {number}"
-        assert source != "<!-- log -->" or number in (ROOT / "LOG.md").read_text(), f"{number} is not in the log"
+        assert source != "<!-- log -->" or number in LOG.read_text(), f"{number} is not in the log"
 
 
 def test_a_number_that_results_do_not_have_is_noticed():
@@ -46,7 +46,7 @@ def test_a_number_that_results_do_not_have_is_noticed():
         measured("quickstart/relative last uniform 11")
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
 def test_files_and_tests_that_pages_name_are_there(page):
     text = page.read_text()
     for path in re.findall(r"`([\w./-]+\.(?:py|md))", text):
@@ -95,5 +95,5 @@ def test_the_papers_index_points_at_code_and_commands():
 
 
 def test_no_page_speaks_of_machines_or_registries():
-    for page in [*PAGES, ROOT / "LOG.md", ROOT / "CHANGELOG.md"]:
+    for page in [*PAGES, LOG, ROOT / "CHANGELOG.md"]:
         assert not re.search(r"(?<![\w.])/(work|root|tmp|home)/", page.read_text()), page.name

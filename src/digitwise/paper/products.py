@@ -133,6 +133,6 @@ RECIPES = [
     Recipe("beyond-product3", "1- to 3-digit multipliers without a canvas.", column_product3, checks=(
         Check("uniform", (5, 8, 20, 50, 100), SHORT), Check("more", (5, 20), SHORT),
         Check("edges", (1, 2, 5, 20, 100), 20)), seeds=3, checkpoints="last"),
-    Recipe("beyond-all", "Sums, differences and products with one model: the operator tells them apart.", all_in_one,
-           checks=(Check("uniform", (5, 8, 20, 50), SHORT),), seeds=3, checkpoints="last"),
+    Recipe("beyond-all", "One model adds, subtracts and multiplies, told by the operator.", all_in_one, checks=(
+        Check("uniform", (5, 8, 20, 50), SHORT),), seeds=3, checkpoints="last"),
 ]  # fmt: skip
