@@ -1,11 +1,20 @@
 """Parts of the pages that are made from the code and from results: `python docs/pages.py` writes them anew.
 
 In a page, what stands between `<!-- make NAME ARGUMENT -->` and `<!-- end -->` is the output of a function here.
+
+A number in a sentence is made too if a comment behind it says what it is, as `measured` reads it:
+
+    plain products have 0.947<!-- = m2-upe/uniform last uniform 10 mean -->
+
+It keeps the number of decimals that it has.
 """
 
 import ast
 import re
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
 from digitwise import tables
@@ -24,17 +33,41 @@ from digitwise.tasks import TextAddition
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "digitwise"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LOG = ROOT / "LOG.md"
 BLOCK = re.compile(r"(<!-- make (\w+) ?(\S*) -->\n).*?(<!-- end -->)", re.DOTALL)
+MEASURED = re.compile(r"(\d\.(\d+))(<!-- = (.*?) -->)", re.DOTALL)
+OVER_SEEDS: dict[str, Callable[[Sequence[float]], float]] = {
+    "median": median, "mean": fmean, "lowest": min, "highest": max,
+}  # fmt: skip
 
 
-def first_sentence(path: Path) -> str:
+def measured(query: str) -> float:
+    """Return an accuracy from the committed results: RUNS CHECKPOINT SUITE LENGTH [STRATUM] [OVER SEEDS].
+
+    RUNS is `recipe/arm` for all of its seeds, or `recipe/arm-seed1` for one; over seeds stands the median unless
+    another name of `OVER_SEEDS` is given. A stratum with spaces is quoted: 'run 11 with carry'.
+    """
+    runs, checkpoint, suite, length, *rest = shlex.split(query)
+    over = OVER_SEEDS[rest.pop()] if rest and rest[-1] in OVER_SEEDS else median
+    results = ROOT / "results" / "cpu"
+    folders = [results / runs] if (results / runs).is_dir() else sorted(results.glob(f"{runs}-seed*"))
+    cell = (int(length), rest[0] if rest else "")
+    counts = [count for folder in folders for count in whole_answers(Run.open(folder), checkpoint, suite)]
+    values = [count.accuracy for count in counts if (count.length, count.stratum) == cell]
+    if not values or len(values) != len(folders):
+        raise ValueError(f"{query}: {len(values)} counts in {len(folders)} runs")
+    return over(values)
+
+
+def summary(path: Path) -> str:
+    """The first sentence of a module's docstring."""
     text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0].split())
     return re.split(r"\.(?: |$)", text)[0]
 
 
 #: The rooms from the top down, and the files in which a newcomer would look first.
 ROOMS = {
-    "cli": ["__init__.py"],
+    "cli": [],
     "answers": ["solver.py", "exchange.py"],
     "paper": ["sums.py", "products.py", "claims.py"],
     "theory": [],
@@ -52,9 +85,38 @@ def tree(_: str) -> str:
     """The rooms with their purpose, the files that a newcomer would look for, and the ground files in one line."""
     lines = []
     for room, files in ROOMS.items():
-        lines.append(f"  {room + '/':<19} {first_sentence(SOURCE / room / '__init__.py')}")
-        lines += [f"    {name:<17} {first_sentence(SOURCE / room / name)}" for name in files if name[0] != "_"]
+        lines.append(f"  {room + '/':<19} {summary(SOURCE / room / '__init__.py')}")
+        lines += [f"    {name:<17} {summary(SOURCE / room / name).split(': ')[0]}" for name in files]
     return "```\nsrc/digitwise/\n" + "\n".join(lines) + f"\n  {GROUND}\n```\n"
+
+
+#: The base class, or the function, at which each room is extended.
+SEAMS = {
+    "answers": "`Problem.parse`: the one parser of problems",
+    "paper": "`recipes.Recipe`",
+    "models": "`encoder.Blueprint`, which builds an `encoder.Model`",
+    "encodings": "`base.Encoding`, `base.Pairwise`",
+    "data": "`suites.Suite`; distributions are `tasks.base.Distribution`",
+    "tasks": "`base.Task`",
+}
+
+
+def rooms(_: str) -> str:
+    """The rooms from the top down: purpose, what each may import beside the ground files, and its seam."""
+    lines = ["| room | purpose | may import | seam |", "|---|---|---|---|"]
+    may_import = allowed()
+    for room in ROOMS:
+        others = ", ".join(reversed(may_import[room])) or "-"
+        lines.append(f"| `{room}` | {summary(SOURCE / room / '__init__.py')} | {others} | {SEAMS.get(room, '-')} |")
+    return "\n".join(lines) + "\n"
+
+
+def allowed() -> dict[str, list[str]]:
+    """What each room may import, from the test that holds it to that."""
+    for node in ast.parse((ROOT / "tests" / "test_rooms.py").read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ROOMS":
+            return ast.literal_eval(node.value)
+    raise ValueError("tests/test_rooms.py has no ROOMS")
 
 
 def arms_of(folder: Path) -> dict[str, list[Run]]:
@@ -73,7 +135,7 @@ def table(argument: str) -> str:
     threads, seeds = runs[0].environment()["threads"], len(runs)
     last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
     text = f"{last}\nlast checkpoint" + (f"\n\n{best}\nbest checkpoint on validation" if best != last else "")
-    how = f"{plural(seeds, 'seed')}; minutes of training a model on {plural(threads, 'core')}"
+    how = f"{plural(seeds, 'seed')}; minutes of training per model on {plural(threads, 'core')}"
     return f"```\n{text}\n```\n\n{how}: {times}.\n"
 
 
@@ -84,7 +146,7 @@ def attempt(argument: str) -> str:
     for count in run.counts():
         if count.length <= 8:
             row = rows.setdefault(count.checkpoint, {"steps": count.checkpoint})
-            row[f"{count.length} digits"] = round(count.accuracy, 3)
+            row[plural(count.length, "digit")] = round(count.accuracy, 3)
             tried = count.tried
     shown = tables.text([rows[step] for step in sorted(rows)])
     how = f"1 seed, {tried:,} problems per length, {run.seconds() / 60:.0f} minutes on one core"
@@ -220,8 +282,9 @@ def taken(recipe: Recipe, root: Path) -> str:
     for arm, experiment in recipe.arms("cpu").items():
         runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
         if runs:
-            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
-            sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, {minutes} minutes each.")
+            minutes = [max(1, round(run.seconds() / 60)) for run in runs]
+            spent = f"{', '.join(map(str, minutes[:-1]))} and " * (len(minutes) > 1) + plural(minutes[-1], "minute")
+            sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, trained for {spent}.")
     if recipe.paper and recipe.arms("cpu"):
         ours, paper = (settings(next(iter(recipe.arms(profile).values()))) for profile in ("cpu", "paper"))
         changed = [f"{name} {ours[name]} (paper profile: {paper[name]})" for name in ours if ours[name] != paper[name]]
@@ -248,14 +311,15 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 MAKERS = {
     maker.__name__: maker
-    for maker in (attempt, claims, experiments, goals, nines, prediction, seeds, sentences, table, tree, words)
+    for maker in (attempt, claims, experiments, goals, nines, prediction, rooms, seeds, sentences, table, tree, words)
 }
 
 
 def made(page: str) -> str:
+    page = MEASURED.sub(lambda match: f"{measured(match[4]):.{len(match[2])}f}{match[3]}", page)
     return BLOCK.sub(lambda match: f"{match[1]}{MAKERS[match[2]](match[3])}{match[4]}", page)
 
 
 if __name__ == "__main__":
-    for path in PAGES:
+    for path in [*PAGES, LOG]:
         path.write_text(made(path.read_text()))

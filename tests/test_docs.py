@@ -1,28 +1,60 @@
-"""Pages stay true: made parts equal what would be made now, snippets run, links lead somewhere."""
+"""Pages stay true: made parts equal what would be made now, numbers have a source, snippets run, links and paths lead
+somewhere."""
 
 import pkgutil
 import re
 import shlex
 
 import pytest
-from pages import PAGES, ROOT, made
+from pages import BLOCK, LOG, PAGES, ROOT, SOURCE, made, measured
 
 from digitwise.cli import parser
 
 README = (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
 def test_made_parts_are_up_to_date(page):
     text = page.read_text()
     assert made(text) == text, "run: python docs/pages.py"
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "LOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+#: Pages that quote accuracies in their sentences. Errata and laws quote exact numbers too, which other tests hold.
+QUOTING = ["README.md", "docs/beyond.md", "docs/footguns.md", "docs/reproduction.md", "docs/text.md"]
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_every_accuracy_in_a_sentence_has_a_source(name):
+    """From results (`<!-- = ... -->`, made), from the log, or said to come from elsewhere."""
+    text = BLOCK.sub("", (ROOT / name).read_text())
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for number, source in re.findall(r"(?<![\w.])([01]\.\d\d+)\b(<!-- .*?-->)?", text):
+        assert source.startswith(("<!-- = ", "<!-- log -->", "<!-- elsewhere: ")), f"{name}: {number}"
+        assert source != "<!-- log -->" or number in LOG.read_text(), f"{number} is not in the log"
+
+
+def test_a_number_that_results_do_not_have_is_noticed():
+    assert made("0.10<!-- = quickstart/relative last uniform 9 -->").startswith("0.96<!--")
+    with pytest.raises(ValueError, match="0 counts in 1 runs"):
+        measured("quickstart/relative last uniform 11")
+
+
+@pytest.mark.parametrize("page", [*PAGES, LOG], ids=lambda page: page.name)
+def test_files_and_tests_that_pages_name_are_there(page):
+    text = page.read_text()
+    for path in re.findall(r"`([\w./-]+\.(?:py|md))", text):
+        assert any((root / path).exists() for root in (ROOT, SOURCE)) or path.endswith("mine.py"), path
+    test = ""
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)?::(\w+)", text):
+        test = (ROOT / path).read_text() if path else test  # further tests of a file are named without it
+        assert f"def {name}(" in test, f"{page.name}: {path}::{name}"
 
 
 @pytest.mark.parametrize("number", range(README.count("```python")))
@@ -63,5 +95,5 @@ def test_the_papers_index_points_at_code_and_commands():
 
 
 def test_no_page_speaks_of_machines_or_registries():
-    for page in [*PAGES, ROOT / "LOG.md", ROOT / "CHANGELOG.md"]:
+    for page in [*PAGES, LOG, ROOT / "CHANGELOG.md"]:
         assert not re.search(r"(?<![\w.])/(work|root|tmp|home)/", page.read_text()), page.name

@@ -1,4 +1,4 @@
-"""Which problems are drawn, to train and to test.
+"""Distributions and suites: which problems are drawn, to train and to test.
 
 The seams are `tasks.base.Distribution` and `suites.Suite`. A distribution, or a suite, needs one line here or in the
 list of its family.

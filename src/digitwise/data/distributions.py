@@ -1,7 +1,7 @@
-"""Which problems are drawn: lengths, values, shifted copies, no carries, and mixtures of these.
+"""Problems by length or value, shifted copies, problems without carries, and mixtures of these.
 
 A distribution draws the numbers of any length (both summands, or the multiplicand alone) as digits
-`[count, numbers, width]`. It is told the longest number that fits, so it can refuse before anything is computed.
+`[count, numbers, width]`. It receives the most digits that fit, so it can refuse before anything is computed.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""What a suite is: named, versioned test problems in strata, which are counted apart; and random problems by length."""
+"""Suites, named and versioned sets of test problems: what a suite is, and the suites of random problems by length.
+
+A suite has strata, which are counted apart.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Encodings turn "where" into attention. One seam: a statement in a short file, one line here."""
+"""Positional encodings: each states which pairs of positions are equivalent.
+
+The seam is `base.Encoding`; an encoding needs a short file and one line here.
+"""
 
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors
 from digitwise.encodings.by_column import ByColumn, Neighbours, PlaceVectors

@@ -1,6 +1,6 @@
-"""The seam for positional encodings.
+"""What an encoding is: which pairs of positions share a vector, and how these vectors are learned.
 
-An encoding comes in two halves. Its *statement* is a frozen dataclass that says which pairs of positions are
+An encoding comes in two halves. Its *statement* is a frozen dataclass that states which pairs of positions are
 equivalent; it can be read, compared and written to a file. `build` turns it into its learned *vectors*, a module whose
 hooks the encoder calls. A hook that is not overridden adds nothing.
 
@@ -19,7 +19,7 @@ from digitwise.encodings.symmetry import Symmetry
 
 
 class Shape(NamedTuple):
-    """What an encoding needs to know of the encoder: the sizes of its vectors."""
+    """What an encoding needs of the encoder: the sizes of its vectors."""
 
     layers: int
     heads: int
@@ -82,7 +82,7 @@ class Pairwise(Encoding):
 
 
 class PairwiseVectors(Vectors):
-    """One table of vectors a layer, shared by its heads, added to the keys (Shaw et al. 2018, key side only)."""
+    """One table of vectors per layer, shared by its heads, added to the keys (Shaw et al. 2018, key side only)."""
 
     def __init__(self, statement: Pairwise, shape: Shape, extent: Extent):
         super().__init__()

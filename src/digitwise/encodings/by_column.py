@@ -1,4 +1,4 @@
-"""Classes by row and place: without a canvas there are no positions, only numbers and the places of their digits.
+"""Encoding by row and place: without a canvas there are no positions, only numbers and the places of their digits.
 
 The work is done in rows of cells, one cell per place (`tasks.columns`). A cell looks at few tokens, so the cost of a
 layer grows with the length and not with its square. What a token is to the cell is its class:

@@ -1,1 +1,1 @@
-"""Digit arrays, exact arithmetic on them, and how difficult problems are: no torch."""
+"""Digits: exact arithmetic on numbers of any length, and how difficult problems are. No torch."""

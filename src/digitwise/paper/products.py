@@ -125,7 +125,7 @@ RECIPES = [
            curves="checkpoints", checkpoints="all"),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
-    Recipe("text-mult", "Products anywhere in a text: as far as without text.", text_multiply, "mult_text",
+    Recipe("text-mult", "Products anywhere in a text: by length, words and sentences.", text_multiply, "mult_text",
            TEXT_CHECKS),
     Recipe("beyond-product1", "1-digit multipliers without a canvas.", column_product1, checks=(
         FURTHER, Check("uniform", (1000,), LONG), Check("edges", (1, 2, 5, 20, 100, 1000), 20)),

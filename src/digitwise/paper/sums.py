@@ -138,26 +138,25 @@ def column_summands(profile: str) -> Arms:
 RECIPES = [
     Recipe(
         "quickstart",
-        "Addition with absolute positions, relative positions and columns: why relative beats absolute, and columns "
-        "beat both, within minutes; trained on sums of at most 4 digits, tested on up to 10, and without a canvas on "
-        "up to 50.",
+        "Addition with absolute positions, relative positions and columns: trained on sums of at most 4 digits within "
+        "minutes, tested on up to 10 digits, which fill the canvas, and without a canvas on up to 50.",
         quickstart,
     ),
     Recipe(
         "canvas20",
-        "Addition on a canvas of 20, absolute and relative positions: trained on at most 5 digits, the absolute model "
-        "fails at 6, the relative one carries to three times the length and falls on the full canvas.",
+        "Addition on a canvas of 20, absolute and relative positions: trained on at most 5 digits, tested at every "
+        "length up to 20 digits, which fill the canvas.",
         canvas20,
     ),
-    Recipe("a1", "Addition, absolute positions: perfect up to the trained length, nothing beyond.", a1,
+    Recipe("a1", "Addition, absolute positions: exact match at every length that fits the canvas.", a1,
            "APE_5to20", seeds=3, curves="checkpoints"),
-    Recipe("a2", "Addition, relative positions: carries to several times the trained length.", a2,
+    Recipe("a2", "Addition, relative positions: exact match at every length that fits the canvas.", a2,
            "RPE_5to50", seeds=3, curves="checkpoints"),
-    Recipe("a3", "Addition, absolute positions, shifted copies: right on shifted sums, wrong on long ones.", a3,
+    Recipe("a3", "Addition, absolute positions, shifted copies: tested on long sums, on shifted ones and by place.", a3,
            "APEshifted_5to20, Aug:table", (Check("uniform"), Check("shifted", (5,)), Check("places", (10,))),
            seeds=2, curves="checkpoints"),
-    Recipe("nocarry", "Additions without carries, relative positions: right at every length.", nocarry,
-           "nocarry", (Check("nocarry"),)),
+    Recipe("nocarry", "Additions without carries, relative positions: exact match at every length on the canvas.",
+           nocarry, "nocarry", (Check("nocarry"),)),
     Recipe("c1", "Addition, relative positions: the model of a2 on consecutive carries that do not cascade.", a2,
            "consecutive", (Check("consecutive", (12,), paper=(40,)),), seeds=3, curves="strata"),
     Recipe("c2", "Addition, relative positions: the model of a2 on cascades, and on runs of nines with and without a "
@@ -170,9 +169,9 @@ RECIPES = [
            curves="strata"),
     Recipe("fixed-map", "Which places an answer depends on, changing one digit at a time, for the a2 model.",
            a2, "appendix Fixed map for RPE", (), seeds=3, analysis="fixed-map"),
-    Recipe("text-add", "Sums anywhere in a text of up to 20 random words at each side: as far as without text.",
+    Recipe("text-add", "Sums anywhere in a text of up to 20 random words at each side: by length, words and sentences.",
            text_add, "sum_text", TEXT_CHECKS),
-    Recipe("beyond-addition", "Sums without a canvas: 5 digits in training, thousands in the test.",
+    Recipe("beyond-addition", "Sums without a canvas: 5 digits in training, up to 10,000 in the test.",
            column_addition, checks=(
         FURTHER, Check("uniform", (1000,), LONG), Check("uniform", (10_000,), LONGEST),
         Check("runs", (5, 10, 40, 200), SHORT), Check("runs", (1000,), LONGEST),

@@ -1,4 +1,7 @@
-"""Tasks say what is computed and where each token stands. The seam is `base.Task`; a task needs one line here."""
+"""Tasks: what is computed, how it is written as tokens, and where each token stands.
+
+The seam is `base.Task`; a task needs one line here.
+"""
 
 from digitwise.tasks.base import Batch, Distribution, Kind, Problems, Task
 from digitwise.tasks.canvas import Addition, Multiplication

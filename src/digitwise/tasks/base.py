@@ -1,4 +1,4 @@
-"""What a task is: it draws problems, solves them exactly, writes them as tokens and says where each token stands.
+"""What a task is: it draws problems, solves them exactly, writes them as tokens and gives each token its coordinates.
 
 To add a task, write one class with `kinds`, `longest`, `write` and what differs from the defaults below, and give it
 one line in `digitwise/tasks/__init__.py` (docs/adding-a-task.md).

@@ -1,4 +1,4 @@
-"""The paper's linear-attention results, run next to what they predict, with numpy and scipy and no training framework.
+"""Linear attention: the paper's predictions beside their measurements, with numpy and scipy only.
 
 ring.py            the task, and the counts of pairs on which its expected loss depends
 attention.py       factored and full models, their gradients and their gradient flow
