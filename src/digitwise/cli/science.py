@@ -120,7 +120,6 @@ def data(options: argparse.Namespace) -> None:
 
 def score(options: argparse.Namespace) -> None:
     from digitwise.answers import exchange
-    from digitwise.runs import results
 
     counts, said = exchange.score(options.file, options.problems, options.extract)
     rows: list[dict[str, Any]] = [
@@ -130,9 +129,18 @@ def score(options: argparse.Namespace) -> None:
     ]  # fmt: skip
     document: dict[str, Any] = {"answers": said, "rows": rows}
     if options.to:
-        document["figure"] = str(results.draw([results.by_length(options.file.stem, counts)], options.to))
+        from digitwise.runs import results
+
+        curves, over = results.never_added(options.file.stem, counts)
+        document["figure"] = str(results.draw(curves, options.to, f"Answers in {options.file.name}", xlabel=over))
     faults = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in said.items() if name != "problems")
-    show(options, document, rows, f"{said['problems']} problems: {faults}; what is not right counts as wrong")
+    note = f"{said['problems']} problems: {faults}; what is not right counts as wrong"
+    if options.extract:
+        shares = {name: round(said[name] / max(said["problems"], 1), 4) for name in ("extracted", "not_found")}
+        document["shares"] = shares
+        note += "\nshare of answers with the number taken out of a sentence: {extracted:.3f}; in which no number was "
+        note = f"{note}found: {{not_found:.3f}}".format(**shares)
+    show(options, document, rows, note)
 
 
 OWN_TASK = ("n", "n_1", "d", "alpha", "beta", "step", "steps", "decay")

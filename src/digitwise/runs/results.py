@@ -82,6 +82,27 @@ def by_kind(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     return _curves(label, seeds, lambda count: count.stratum, lambda count: count.length)
 
 
+def never_added(label: str, counts: Sequence[Count]) -> tuple[list[Curve], str]:
+    """Counts of any suites as curves, and what they are drawn over: strata and suites are never added up.
+
+    Curves run over lengths. They run over the numbers in the strata's names where that makes fewer of them.
+    """
+    suites = {
+        name: [c for c in counts if (c.suite, c.version) == name] for name in {(c.suite, c.version) for c in counts}
+    }
+    names = {suite: label if len(suites) == 1 else f"{label}, {suite[0]} v{suite[1]}" for suite in sorted(suites)}
+    over_lengths = [curve for suite, name in names.items() for curve in by_kind(name, suites[suite])]
+    try:
+        lengths = sorted({count.length for count in counts})
+        over_numbers = [
+            curve for n in lengths for curve in by_stratum(f"{n} digits", [c for c in counts if c.length == n])
+        ]
+    except ValueError:  # strata without numbers in their names, or several suites
+        return over_lengths, "digits"
+    fewer = len(over_numbers) < len(over_lengths)
+    return (over_numbers, "number in the name of the stratum") if fewer else (over_lengths, "digits")
+
+
 def by_stratum(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     """For strata such as "run 8 with carry": one curve for each kind of them, over the number in the name."""
     return _curves(
