@@ -9,6 +9,8 @@ from typing import Any
 COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
 STYLES = ["-", "--", ":", "-."]
 RED, TEAL, *_ = COLOURS
+FAR = 150
+"""Beyond so many digits an axis of lengths is logarithmic."""
 
 
 def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tuple[Any, Any]:

@@ -84,8 +84,10 @@ def predict(options: argparse.Namespace) -> None:
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     result = prediction.predict_run(run, options.at, lengths, options.problems, options.checkpoint)
     result["figure"] = str(prediction.draw(result, options.to or run.folder / "prediction.png"))
-    note = f"strata measured at {result['measured at']} digits; plot: {result['figure']}"
-    show(options, result, result["rows"], note)
+    notes = [f"warning: {warning}" for warning in result["warnings"]]
+    notes.append(f"strata measured at {result['measured at']} digits; plot: {result['figure']}")
+    rows = [{name: value for name, value in row.items() if name != "why"} for row in result["rows"]]
+    show(options, result, rows, "\n".join(notes))
 
 
 def data(options: argparse.Namespace) -> None:

@@ -7,14 +7,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
-from digitwise.plots import COLOURS, STYLES, legend_below, new_figure, save, seeds_and_median
+from digitwise.plots import COLOURS, FAR, STYLES, legend_below, new_figure, save, seeds_and_median
 from digitwise.runs.experiment import read_json
 from digitwise.runs.folder import Run, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
-
-FAR = 150
-"""Beyond so many digits the axis is logarithmic."""
 
 
 def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
