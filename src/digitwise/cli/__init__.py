@@ -104,7 +104,7 @@ def parser() -> Parser:
 
     sub = command("claims", science.claims, "The paper's findings, each with its numbers and a verdict.")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--out", type=Path, default=Path("results/cpu"), help="folder of the results")
+    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder of the results, as in reproduce --out")
 
     sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')

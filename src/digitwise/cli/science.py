@@ -5,6 +5,8 @@ from typing import Any
 
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
+SHOWN = 6  # numbers of a claim in print; --json has them all
+
 
 def explain(options: argparse.Namespace) -> None:
     from digitwise.answers.explain import explain as worked_out
@@ -61,14 +63,46 @@ def check_lines(report: dict[str, Any]) -> str:
 
 
 def claims(options: argparse.Namespace) -> None:
+    """One block per claim: its verdict, the paper's sentence, what is judged here, and the numbers."""
     from digitwise.paper.claims import CLAIMS
 
+    hint = "digitwise reproduce a2 makes some there; the committed ones are judged with --out results/cpu"
+    if not options.out.is_dir():
+        raise ValueError(f"there is no folder {options.out} with results: {hint}")
     found = CLAIMS.verdicts(options.out, options.profile)
+    judged = [row for row in found if row["verdict"] != "not run"]
+    if not judged:
+        raise ValueError(f"{options.out} has no results of the {options.profile} profile: {hint}")
+    document = [row | {"folder": str(options.out), "profile": options.profile} for row in found]
     rows = [
-        {"claim": row["claim"], "verdict": marked(row), "judged": row["judged"], "command": row["command"]}
-        for row in found
-    ]
-    show(options, found, rows)
+        {"claim": row["claim"], "verdict": marked(row), "paper": row["paper"], "judged": row["judged"],
+         "measured": "; ".join(map(in_words, row["measured"])), "command": row["command"], "folder": row["folder"]}
+        for row in document
+    ]  # fmt: skip
+    if options.json or options.csv:
+        show(options, document, rows)
+        return
+    for row in found:
+        print(f"{row['claim']:<14}  {marked(row):<22}  {row['paper']}")
+        if row["verdict"] == "not run":
+            print(f"    not run: {row['why']}; {row['command']} --out {options.out}")
+            continue
+        more = len(row["measured"]) - SHOWN
+        print(f"    judged: {row['judged']}")
+        print("".join(f"    {in_words(number)}\n" for number in row["measured"][:SHOWN]), end="")
+        print(f"    and {more} more numbers: digitwise claims --json\n" * (more > 0), end="")
+    print(f"judged by {options.out}, profile {options.profile}: {len(judged)} of {len(found)} claims have results")
+
+
+def in_words(number: dict[str, Any]) -> str:
+    """One number behind a verdict; a row of the theory table has a range that it must lie in."""
+    if "mean" in number:
+        low, high = number["must lie in"]
+        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}]"
+    low, high = number["interval"]
+    values = ", ".join(f"{seed['value']:.4g}" for seed in number["seeds"].values())
+    seeds = f"seeds {values}" if len(number["seeds"]) > 1 else "one seed"
+    return f"{number['what']}: {number['median']:.4g}" + f" [{low:.4g}, {high:.4g}]" * (low < high) + f", {seeds}"
 
 
 def marked(claim: dict[str, Any]) -> str:
