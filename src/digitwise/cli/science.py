@@ -9,11 +9,19 @@ SHOWN = 6  # numbers of a claim in print; --json has them all
 
 
 def explain(options: argparse.Namespace) -> None:
-    from digitwise.answers.explain import explain as worked_out
-    from digitwise.answers.explain import render
+    import json
 
-    explanation = worked_out(" ".join(options.problem))
-    show(options, explanation, None, render(explanation))
+    from digitwise.answers.explain import explain as worked_out
+    from digitwise.answers.explain import stream
+
+    problem = " ".join(options.problem)
+    if options.json and options.full:
+        print(json.dumps(worked_out(problem, full=True)))  # millions of numbers: not one a line
+    elif options.json or options.csv:
+        show(options, worked_out(problem, options.full))
+    else:
+        for line in stream(problem, options.full):
+            print(line)
 
 
 def complexity(options: argparse.Namespace) -> None:
