@@ -56,11 +56,18 @@ def plural(number: int, word: str) -> str:
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Write the figure in the format that the name ends in: png, svg or pdf. The same results give the same bytes."""
-    path = Path(path)
+    """Write the figure in the format that the name ends in, png if in none. The same results give the same bytes."""
+    import matplotlib
+
+    path = Path(path) if Path(path).suffix else Path(f"{path}.png")
+    metadata: dict[str, dict[str, None]] = {
+        ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
+    }  # fmt: skip
+    if path.suffix.lower() not in metadata:
+        raise ValueError(f"a figure ends in .png, .svg or .pdf, not in '{path.suffix}': {path}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(path, dpi=200, metadata=metadata.get(path.suffix, {}))
+    with matplotlib.rc_context({"svg.hashsalt": "digitwise"}):
+        figure.savefig(path, dpi=200, metadata=metadata[path.suffix.lower()])
     return path
 
 

@@ -1,8 +1,7 @@
 """One problem, seen round by round: the paper's two illustrations of the parallel algorithms, for any problem.
 
-A problem of more than `WIDE` columns is shortened to both its ends, the first rounds and the last one, which are worked
-out without the rounds between them. So time and memory grow with the length alone. `--full` shows everything, a line
-at a time.
+A problem of more than `WIDE` columns is shortened to both its ends, the first rounds and the last one, without working
+out the rounds between them: time and memory grow with the length alone. `--full` shows all, a line at a time.
 """
 
 import itertools
@@ -211,7 +210,8 @@ def _told(step: dict[str, Any]) -> str:
 
 
 def _marks(explanation: dict[str, Any]) -> list[str]:
-    shown, marks = np.array(explanation["places"]), {}
+    shown = np.array(explanation["places"])
+    marks: dict[int, str] = {}
     for kind, first, others in (("cascades", "^", "<"), ("untriggered_runs", "o", "o")):
         for chain in explanation[kind]:
             within = (shown >= chain["place"]) & (shown < chain["place"] + chain["length"])
