@@ -9,6 +9,8 @@ from typing import Any
 COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
 STYLES = ["-", "--", ":", "-."]
 RED, TEAL, *_ = COLOURS
+FAR = 150
+"""Beyond so many digits an axis of lengths is logarithmic."""
 
 
 def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tuple[Any, Any]:
@@ -54,11 +56,18 @@ def plural(number: int, word: str) -> str:
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Write the figure in the format that the name ends in: png, svg or pdf. The same results give the same bytes."""
-    path = Path(path)
+    """Write the figure in the format that the name ends in, png if in none. The same results give the same bytes."""
+    import matplotlib
+
+    path = Path(path) if Path(path).suffix else Path(f"{path}.png")
+    metadata: dict[str, dict[str, None]] = {
+        ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
+    }  # fmt: skip
+    if path.suffix.lower() not in metadata:
+        raise ValueError(f"a figure ends in .png, .svg or .pdf, not in '{path.suffix}': {path}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    metadata = {".svg": {"Date": None}, ".png": {"Software": None}, ".pdf": {"CreationDate": None}}
-    figure.savefig(path, dpi=200, metadata=metadata.get(path.suffix, {}))
+    with matplotlib.rc_context({"svg.hashsalt": "digitwise"}):
+        figure.savefig(path, dpi=200, metadata=metadata[path.suffix.lower()])
     return path
 
 

@@ -2,12 +2,14 @@
 
 import itertools
 import json
+import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from digitwise.answers.explain import explain, render
+from digitwise.answers.explain import explain, render, stream
+from digitwise.cli import main
 
 
 @given(st.integers(0, 10**12), st.integers(0, 10**12))
@@ -87,3 +89,56 @@ def test_what_cannot_be_explained(problem, message):
 def test_the_shorter_factor_is_the_multiplier_and_leading_zeros_are_dropped():
     assert explain("01234 * 5")["operands"] == ["5", "1234"]
     assert explain("007 + 00")["operands"] == ["7", "0"]
+
+
+@given(
+    st.integers(101, 160).flatmap(lambda n: st.tuples(st.just(n), st.lists(st.integers(0, 9), min_size=n, max_size=n))),
+    st.sampled_from(["+", "7 *", "68 *", "999 *"]), st.integers(0, 9),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_what_is_shortened_agrees_with_what_is_full(drawn, how, nearly_nines):
+    """Both ends of every round that is shown, and all totals; problems with long cascades among them."""
+    length, digits = drawn
+    number = "9" + "".join("9" if digit >= nearly_nines else str(digit) for digit in digits)
+    problem = f"{number} + {'1' + '0' * (length - 100) + '7' * 100}" if how == "+" else f"{how} {number}"
+    short, full = explain(problem), explain(problem, full=True)
+    same = ("problem", "kind", "operands", "answer", "rounds", "cascades_in", "carries", "dependency")
+    assert {name: short[name] for name in same} == {name: full[name] for name in same}
+    index = [full["places"].index(place) for place in short["places"]]
+    for step in short["trace"]:
+        whole = full["trace"][step["round"]]
+        assert step["columns"] == [whole["columns"][i] for i in index]
+        assert step["moved"] == whole["moved"][: len(step["moved"])]
+        assert step["columns_moved"] == len({carry["from"] for carry in whole["moved"]})
+    assert short["trace"][-1]["round"] == full["rounds"]
+    assert len(full["trace"]) - len(short["trace"]) == short["left_out"]["rounds"]
+    assert len(full["places"]) - len(short["places"]) == short["left_out"]["places"]
+    for kind in ("cascades", "untriggered_runs"):
+        assert len(full[kind]) - len(short[kind]) == short["left_out"][kind]
+        assert all(chain in full[kind] for chain in short[kind])
+    assert "\n".join(stream(problem, full=True)) + "\n" == render(full)
+    assert sum(len(step["moved"]) for step in full["trace"]) == full["carries"]
+
+
+def test_twenty_thousand_nines_fit_on_a_screen_and_in_memory():
+    tracemalloc.start()
+    lines = list(stream(f"{'9' * 20_000} + 1"))
+    document = json.dumps(explain(f"{'9' * 20_000} + 1"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 50e6 and len(document) < 200_000
+    assert len(lines) < 40 and max(map(len, lines)) < 260
+    text = "\n".join(lines)
+    assert "9999999999999999...9999999999999999 (20,000 digits) + 1 = 1000000000000000...0" in text
+    assert "round 20000" in text and "19,969 places in the middle, and 19,983 rounds" in text
+
+
+def test_full_pictures_have_a_stated_bound(capsys):
+    with pytest.raises(ValueError, match="2,001 digits; --full takes up to 2,000"):
+        explain(f"{'9' * 2001} + 1", full=True)
+    with pytest.raises(ValueError, match="explain takes up to 1,000,000"):
+        explain(f"{'9' * 1_000_001} + 1")
+    assert main(["explain", f"{'9' * 150} + 1", "--full"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 150
+    lines = stream(f"{'9' * 2000} + 1", full=True)
+    assert "2000" in list(itertools.islice(lines, 3))[2]  # the first lines come before the last round is worked out

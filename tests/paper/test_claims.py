@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from paper.worlds import WORLDS, Cell, Measured, World
 
-from digitwise.cli import main
+from digitwise.cli import main, parser
 from digitwise.counts import Count, OverSeeds
 from digitwise.paper import RECIPES, arms
 from digitwise.paper.claims import CLAIMS
@@ -191,3 +191,34 @@ def test_every_file_is_read_once(results, monkeypatch):
     monkeypatch.setattr(Path, "read_text", remember)
     CLAIMS.verdicts(results.root)
     assert len(read) > 50 and len(set(read)) == len(read)
+
+
+def test_claims_judge_where_reproduce_writes(results, tmp_path, monkeypatch, capsys):
+    options = [parser().parse_args([command]).out for command in ("claims", "reproduce")]
+    assert options == [Path("runs"), Path("runs")]
+    monkeypatch.chdir(tmp_path)
+    assert main(["claims"]) == 2
+    error = capsys.readouterr().err
+    assert "no folder runs" in error and "--out results/cpu" in error
+    Path("runs").mkdir()
+    assert main(["claims"]) == 2
+    assert "runs has no results" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="no folder nowhere"):
+        CLAIMS.verdicts(Path("nowhere"))
+
+
+def test_a_verdict_in_print_has_the_papers_sentence_and_the_numbers(results, capsys):
+    results.write(WORLDS["F1"][INCONCLUSIVE])
+    assert main(["claims", "--out", str(results.root)]) == 0
+    printed = capsys.readouterr().out
+    assert "Encodings that state the symmetry" in printed and "scaled: a2 at least 0.95" in printed
+    assert "m2-upe, 10 digits, best: 0.956 [" in printed and "seeds 0.912, 0.956, 0.972" in printed
+    assert f"judged by {results.root}, profile cpu: 1 of" in printed
+    assert main(["claims", "--out", str(results.root), "--json"]) == 0
+    assert {row["folder"] for row in json.loads(capsys.readouterr().out)} == {str(results.root)}
+
+
+def test_results_of_another_profile_are_not_judged(results, capsys):
+    results.write(WORLDS["F1"][HOLDS])
+    assert main(["claims", "--out", str(results.root), "--profile", "smoke"]) == 2
+    assert "no results of the smoke profile" in capsys.readouterr().err

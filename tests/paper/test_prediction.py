@@ -12,7 +12,7 @@ from digitwise.data import SUITES, ExactLength
 from digitwise.numbers import complexity
 from digitwise.numbers import digits as dg
 from digitwise.numbers.sums import law
-from digitwise.paper.prediction import draw, predict, predict_run
+from digitwise.paper.prediction import draw, predict, predict_run, warnings
 from digitwise.rng import generator
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
@@ -82,3 +82,42 @@ def test_predict_run_writes_its_plot(tmp_path):
     result = predict_run(run, at=4, lengths=[2, 3, 50], problems=20)
     assert [row["length"] for row in result["rows"]] == [2, 3, 50]
     assert draw(result, tmp_path / "prediction.png").stat().st_size > 5000
+
+
+def test_a_model_that_is_never_right_is_not_predicted_to_be():
+    """Cells that were not measured counted as right: 0.45 at 1 digit for a model with 0.000 everywhere."""
+    counts = [c for c in measured(lambda a, b: np.zeros(len(a), bool), 10) if c.group != "0/0"]
+    found = predict(counts, 1)
+    assert found["predicted"] is None and found["interval"] is None and "nothing is right" in found["why"]
+
+
+def test_only_measured_cells_predict():
+    counts = [c for c in measured(lambda a, b: complexity.cascade(a, b) > 0, 10) if c.group != "0/0"]
+    found = predict(counts, 1)
+    assert found["predicted"] is None and "hold less than 0.95" in found["why"]
+    low, high = found["interval"]
+    truth = 1 - float(law(1, leading=True, exact=False).at_most(0))  # 0.45 of the problems have no cell
+    assert low < truth < high and high - low > 0.4
+
+
+def test_nothing_is_predicted_from_a_small_share():
+    easy = {f"{c}/{u}" for c in range(4) for u in range(4)}
+    counts = [c for c in measured(lambda a, b: np.ones(len(a), bool), 10) if c.group in easy]
+    near, far = predict(counts, 10), predict(counts, 10_000)
+    assert near["predicted"] == 1 and near["measured share"] > 0.99
+    assert far["predicted"] is None and far["measured share"] < 0.01 and far["interval"][0] < 0.01
+
+
+def test_a_contradiction_is_said():
+    """An absolute model: all right at 5 digits, next to nothing at 10, whatever the complexity."""
+    counts = measured(lambda a, b: np.arange(len(a)) == 0, 10)
+    row = predict(counts, 5) | {"measured": 1.0, "measured interval": [0.996, 1.0]}
+    said = " ".join(warnings([row], at=10, trained=5))
+    assert "measured 1.000 at 5 digits, predicted 0.0" in said and "do not hold" in said and "--at 5" in said
+    assert not warnings([row | {"measured interval": row["interval"]}], at=10, trained=5)
+
+
+def test_a_figure_without_any_prediction(tmp_path):
+    rows = [predict([Count("strata", 1, 5, "", "1/0", 0, 0, 9, 0)], length) for length in (3, 5)]
+    path = draw({"rows": rows, "measured at": 5}, tmp_path / "prediction.svg")
+    assert path.read_text().startswith("<?xml")

@@ -21,6 +21,7 @@ from digitwise.paper import PROFILES, RECIPES, Check, maps
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import Evidence
 from digitwise.paper.reproduction import Runs, draw, reproduce, side_by_side
+from digitwise.plots import COLOURS
 from digitwise.rng import generator
 from digitwise.runs import experiment as ex
 from digitwise.runs import results
@@ -212,3 +213,75 @@ def test_everything_by_name_survives_being_stopped(tmp_path):
     for claim in CLAIMS:
         found = claim.verdict(Evidence(tmp_path, "smoke"))
         assert found["verdict"] != "not run", (claim.name, found["why"])
+
+
+def curve(label: str, *correct: int, family: str = "") -> results.Curve:
+    counts = [Count("uniform", 1, 5 * (n + 1), "", "", 0, 20, 1000, right) for n, right in enumerate(correct)]
+    return replace(results.by_length(label, counts), family=family)
+
+
+@pytest.fixture
+def axes(monkeypatch):
+    """The axes of the last figure that was drawn, instead of a file."""
+    kept = []
+    monkeypatch.setattr(results, "save", lambda figure, path: kept.append(figure.axes[0]))
+    return kept
+
+
+def test_curves_that_are_flat_at_one_are_drawn_by_their_errors(axes, tmp_path):
+    results.draw([curve("good", 1000, 998), curve("better", 1000, 1000)], tmp_path / "x.png", trained=5)
+    (drawn,) = axes
+    assert drawn.get_yscale() == "log" and "wrong" in drawn.get_ylabel()
+    lines = {line.get_label(): line.get_ydata() for line in drawn.lines}
+    assert lines["resolution: one wrong answer per seed"] == pytest.approx([0.001, 0.001])
+    assert lines["good"][1] == pytest.approx(0.002) and lines["good"][0] < 0.001
+    assert lines["better"][1] not in (0, lines["good"][0])  # coinciding curves stay apart
+
+
+def test_curves_that_fall_are_drawn_by_exact_match(axes, tmp_path):
+    results.draw([curve("falls", 1000, 300)], tmp_path / "x.png")
+    assert axes[0].get_yscale() == "linear" and axes[0].get_ylabel() == "exact match"
+
+
+def test_curves_of_a_family_share_a_colour_and_differ_in_style(axes, tmp_path):
+    curves = [curve(f"{arm} {kind}", 900, 100, family=arm) for arm in "ab" for kind in ("with", "without")]
+    results.draw(curves, tmp_path / "x.png")
+    lines = [line for line in axes[0].lines if line.get_label() in {c.label for c in curves}]
+    assert [line.get_color() for line in lines] == [COLOURS[0]] * 2 + [COLOURS[1]] * 2
+    assert [line.get_linestyle() for line in lines] == ["-", "--"] * 2
+    results.draw(curves[:2], tmp_path / "x.png")
+    assert len({line.get_color() for line in axes[1].lines}) == 2  # of one family alone each has its own colour
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", ""])
+def test_figures_are_written_in_the_format_of_their_names(ending, tmp_path):
+    path = results.draw([curve("a", 900, 100)], tmp_path / f"figure{'.' * bool(ending)}{ending}")
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "": b"\x89PNG"}[ending]
+    assert path.suffix == f".{ending or 'png'}" and path.read_bytes().startswith(start)
+    first = path.read_bytes()
+    assert results.draw([curve("a", 900, 100)], path).read_bytes() == first
+
+
+def test_other_formats_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"\.png, \.svg or \.pdf, not in '\.xyz'"):
+        results.draw([curve("a", 900, 100)], tmp_path / "figure.xyz")
+
+
+@pytest.mark.parametrize(("profile", "digits"), [("cpu", 2), ("paper", 3)])
+def test_titles_say_how_long_the_multiplier_is(profile, digits):
+    def title(name):
+        experiment = next(iter(RECIPES[name].arms(profile).values()))
+        return maps.heading(RECIPES[name], maps.multiplier_digits(experiment))
+
+    assert title("m1-rpe-3") == f"{digits}-digit multipliers, relative positions"
+    assert title("a1") == "Addition, absolute positions"
+
+
+def test_maps_that_start_at_zero_are_one_line(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(maps, "save", lambda figure, path: drawn.append(figure.axes[0].get_legend_handles_labels()[1]))
+    row = {"recipe": "m1-rpe", "seed": 0, "layer": 0, "distances": [-1, 0, 1], "value": [1, 2, 3], "change": [1, 2, 3]}
+    maps.draw_maps([row], tmp_path)
+    maps.draw_maps([row | {"change": [0, 1, 2]}], tmp_path)
+    assert len(drawn[0]) == 2 and "start at zero" in drawn[0][1]
+    assert drawn[1][1:] == ["length", "change from the start"]

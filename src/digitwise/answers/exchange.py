@@ -6,6 +6,7 @@ the number of problems in its stratum. Whoever answers adds `response` to the ro
 """
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,8 +26,8 @@ from digitwise.tasks import Problems, Task
 Key = tuple[str, int, int, str, str, int, int]
 NAMED = ("suite", "version", "length", "stratum", "seed", "problem")
 SAID = ("problems", "right", "wrong", "missing", "duplicated", "malformed", "unknown", "broken_lines", "extracted")
-#: A number with or without separators of thousands: 1234567, 1,234,567, 1 234 567.
-NUMBER = re.compile(r"\d{1,3}(?:([,_' \u00a0\u202f])\d{3})(?:\1\d{3})*(?!\d)|\d+", re.ASCII)
+#: A number: 1234567, 1,234,567, 1 234 567. A sign or decimals belong to it, and then it is not an answer.
+NUMBER = re.compile(r"(?:(?<!\w)[-\u2212])?(?:\d{1,3}([,_' \u00a0\u202f])\d{3}(?:\1\d{3})*(?!\d)|\d+)(?:\.\d+)?", re.A)
 
 
 def problems(suite: str | Suite, task: Task, lengths: Sequence[int], count: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -70,13 +71,23 @@ def write(rows: Iterator[dict[str, Any]], path: Path) -> int:
         raise ValueError(f"--out must end in .jsonl or .parquet, not '{path.suffix}'")
     if path.exists():
         raise ValueError(f"{path} is there already: choose another --out")
-    listed = list(rows)
-    if path.suffix == ".parquet":
-        pyarrow, parquet = _parquet()
-        parquet.write_table(pyarrow.Table.from_pylist(listed), path)
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in listed))
-    return len(listed)
+    temporary, number = path.with_name(f".{path.name}.{os.getpid()}"), 0
+    try:
+        if path.suffix == ".parquet":
+            pyarrow, parquet = _parquet()
+            table = pyarrow.Table.from_pylist(list(rows))
+            parquet.write_table(table, temporary)
+            number = table.num_rows
+        else:
+            with open(temporary, "w", encoding="utf-8") as file:
+                for row in rows:
+                    number += file.write(json.dumps(row) + "\n") > 0
+        os.replace(temporary, path)
+    except OSError as error:
+        raise ValueError(f"{path} cannot be written, and nothing was left there: {error.strerror or error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return number
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -111,56 +122,70 @@ def score(answers: Path, asked: Path | None = None, extract: str | None = None) 
     `asked` is the file of problems; by default the answers' own file, with a `response` in each row. The right answer
     is worked out again from the problem itself. A row that was lost counts as wrong in its own stratum: `of` or a gap
     in the numbers of its rows shows that it is missing. `extract` finds the number in a sentence: `last-number`,
-    `after-equals` or a regular expression.
+    `after-equals` or a regular expression; then `not_found` counts the answers without one.
     """
     find = _extractor(extract)
     given, broken = read(answers)
-    posed = read(asked)[0] if asked is not None else given
+    posed, damaged = read(asked) if asked is not None else (given, 0)
+    if damaged:
+        raise ValueError(f"{asked} has {damaged} lines that are not rows: write the problems again with digitwise data")
     posed = list({str(row["id"]): row for row in posed}.values())
     if not posed:
         raise ValueError(f"{asked or answers} has no problems")
+    tasks = sorted({str(row["task"]) for row in posed if row.get("task")})
+    if len(tasks) > 1:
+        raise ValueError(f"{asked or answers} has problems of {' and '.join(tasks)}: score one file per task")
     times = Counter(str(row["id"]) for row in given)
     responses = {str(row["id"]): row.get("response") for row in given}
     said = Counter(broken_lines=broken, unknown=len(set(responses) - {str(row["id"]) for row in posed}))
     cells: dict[Key, list[int]] = {}
-    strata: dict[str, tuple[int, int, Key]] = {}  # by id without its number: rows seen, rows that there must be, cell
+    strata: dict[tuple[Key, str], tuple[int, int]] = {}  # by cell and id without its number: rows seen, rows there were
     for row in posed:
-        key, name, number, of = _place(row)
+        key, name, there = _place(row)
         response = responses.get(str(row["id"]))
         found = find(response)
         verdict = _verdict(row, response, found, times[str(row["id"])])
         said[verdict] += 1
-        said["extracted"] += found is not None and found != _plain(response)
+        said["extracted"] += bool(found) and found != _plain(response)
+        said["not_found"] += found == "" and extract is not None
         cell = cells.setdefault(key, [0, 0])
         cell[0] += 1
         cell[1] += verdict == "right"
-        seen, there, _ = strata.get(name, (0, 0, key))
-        strata[name] = (seen + 1, max(there, of, number + 1), key)
-    for seen, there, key in strata.values() if asked is None else ():
+        seen, most = strata.get((key, name), (0, 0))
+        strata[key, name] = (seen + 1, max(most, there))
+    for (key, _), (seen, there) in strata.items() if asked is None else ():
         lost = max(there - seen, 0)
         said["missing"] += lost
         cells[key][0] += lost
     said["problems"] = sum(tried for tried, _ in cells.values())
     counts = [Count(*key, tried=tried, correct=correct) for key, (tried, correct) in cells.items()]
-    return counts, {name: said[name] for name in SAID}
+    return counts, {name: said[name] for name in (*SAID, *["not_found"] * (extract is not None))}
 
 
-def _place(row: dict[str, Any]) -> tuple[Key, str, int, int]:
-    """The cell that a row counts in, its id without its number, its number, and how many there must be."""
+def _place(row: dict[str, Any]) -> tuple[Key, str, int]:
+    """The cell that a row counts in, its id without its number, and how many problems the row shows there to be."""
     for name in NAMED:
         if name not in row:
             raise ValueError(f"row '{row['id']}' has no '{name}': give the file of problems with --problems FILE")
-    try:
-        version, length, seed, of = (int(row.get(name) or 0) for name in ("version", "length", "seed", "of"))
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"row '{row['id']}' is damaged: version, length, seed and of are numbers") from None
-    name, _, number = str(row["id"]).rpartition("-")
+    version, length, seed, of = (_whole(row, name) for name in ("version", "length", "seed", "of"))
     key: Key = (str(row["suite"]), version, length, str(row["stratum"]), "", seed, 0)
-    return key, name, int(number) if number.isdigit() and len(number) < 10 else -1, of
+    name, _, number = str(row["id"]).rpartition("-")
+    if not name.endswith(f"-s{seed}") or not (number.isascii() and number.isdigit() and len(number) < 10):
+        return key, "", of  # an id that `data` did not write has no number to find gaps by
+    return key, name, of or int(number) + 1
+
+
+def _whole(row: dict[str, Any], name: str) -> int:
+    """A field that is a number from 0 up. JSON's integers come as they were written."""
+    value = str(row.get(name) if row.get(name) is not None else 0)
+    if not (value.isascii() and value.isdigit() and len(value) < 19):
+        raise ValueError(f"row '{row['id']}' is damaged: version, length, seed and of are numbers, not '{value[:20]}'")
+    return int(value)
 
 
 def _plain(response: Any) -> str | None:
-    return None if response is None or isinstance(response, bool) else str(response).strip()
+    """Text and whole numbers; anything else is not an answer."""
+    return str(response).strip() if isinstance(response, str | int) and not isinstance(response, bool) else None
 
 
 def _extractor(how: str | None) -> Any:

@@ -3,9 +3,14 @@
 The only file that imports huggingface_hub, and only when something is sent or fetched.
 """
 
+import os
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from safetensors import SafetensorError
 
 from digitwise import tables
 from digitwise.answers.solver import CARD, Solver, bundled, load
@@ -16,10 +21,52 @@ EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297"}
 
 
 def bundle(runs: Sequence[Run], name: str, folder: Path) -> Path:
-    """The model of the first run, with a card about all of them: other seeds of the same experiment."""
+    """The model of the first run, with a card about all of them: other seeds of the same experiment.
+
+    It is written beside its place and moved there, so a full disk leaves nothing half done.
+    """
+    folder = Path(folder)
+    refuse_mixture(runs)
+    refuse_target(runs, folder)
     solver = Solver.from_folder(runs[0].folder)
     solver.name, solver.card = name, card(runs, name)
-    return solver.save_pretrained(Path(folder))
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    try:
+        solver.save_pretrained(temporary)
+        temporary.replace(folder)  # an empty folder gives way
+    except (OSError, SafetensorError) as error:
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise ValueError(f"{folder} cannot be written, and nothing was left there: {reason}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return folder
+
+
+def refuse_mixture(runs: Sequence[Run]) -> None:
+    """One card is about one experiment: runs may differ in their seed alone, and each seed is named once."""
+    first = runs[0]
+    for run in runs[1:]:
+        if replace(run.experiment, seed=first.experiment.seed) != first.experiment:
+            raise ValueError(
+                f"{run.folder} is not a seed of the experiment in {first.folder}: share runs of one experiment that"
+                " differ in their seed alone, and other runs with a --to of their own"
+            )
+    seeds = [run.experiment.seed for run in runs]
+    twice = next((seed for seed in seeds if seeds.count(seed) > 1), None)
+    if twice is not None:
+        same = " and ".join(str(run.folder) for run in runs if run.experiment.seed == twice)
+        raise ValueError(f"seed {twice} is named more than once, in {same}: name one run per seed")
+
+
+def refuse_target(runs: Sequence[Run], folder: Path) -> None:
+    """Nothing that is there is overwritten, a run least of all."""
+    target = folder.resolve()
+    for run in runs:
+        own = run.folder.resolve()
+        if target == own or own in target.parents:
+            raise ValueError(f"--to {folder} is in the run's own folder {run.folder}: choose a new folder elsewhere")
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise ValueError(f"--to {folder} is there already: choose a new folder, or remove this one")
 
 
 def card(runs: Sequence[Run], name: str) -> str:

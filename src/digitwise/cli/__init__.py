@@ -104,10 +104,11 @@ def parser() -> Parser:
 
     sub = command("claims", science.claims, "The paper's findings, each with its numbers and a verdict.")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--out", type=Path, default=Path("results/cpu"), help="folder of the results")
+    sub.add_argument("--out", type=Path, default=Path("runs"), help="folder of the results, as in reproduce --out")
 
     sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
+    sub.add_argument("--full", action="store_true", help="every column and round, for numbers of up to 2,000 digits")
 
     sub = command(
         "solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.",

@@ -5,13 +5,23 @@ from typing import Any
 
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
+SHOWN = 6  # numbers of a claim in print; --json has them all
+
 
 def explain(options: argparse.Namespace) -> None:
-    from digitwise.answers.explain import explain as worked_out
-    from digitwise.answers.explain import render
+    import json
 
-    explanation = worked_out(" ".join(options.problem))
-    show(options, explanation, None, render(explanation))
+    from digitwise.answers.explain import explain as worked_out
+    from digitwise.answers.explain import stream
+
+    problem = " ".join(options.problem)
+    if options.json and options.full:
+        print(json.dumps(worked_out(problem, full=True)))  # millions of numbers: not one a line
+    elif options.json or options.csv:
+        show(options, worked_out(problem, options.full))
+    else:
+        for line in stream(problem, options.full):
+            print(line)
 
 
 def complexity(options: argparse.Namespace) -> None:
@@ -61,14 +71,46 @@ def check_lines(report: dict[str, Any]) -> str:
 
 
 def claims(options: argparse.Namespace) -> None:
+    """One block per claim: its verdict, the paper's sentence, what is judged here, and the numbers."""
     from digitwise.paper.claims import CLAIMS
 
+    hint = "digitwise reproduce a2 makes some there; the committed ones are judged with --out results/cpu"
+    if not options.out.is_dir():
+        raise ValueError(f"there is no folder {options.out} with results: {hint}")
     found = CLAIMS.verdicts(options.out, options.profile)
+    judged = [row for row in found if row["verdict"] != "not run"]
+    if not judged:
+        raise ValueError(f"{options.out} has no results of the {options.profile} profile: {hint}")
+    document = [row | {"folder": str(options.out), "profile": options.profile} for row in found]
     rows = [
-        {"claim": row["claim"], "verdict": marked(row), "judged": row["judged"], "command": row["command"]}
-        for row in found
-    ]
-    show(options, found, rows)
+        {"claim": row["claim"], "verdict": marked(row), "paper": row["paper"], "judged": row["judged"],
+         "measured": "; ".join(map(in_words, row["measured"])), "command": row["command"], "folder": row["folder"]}
+        for row in document
+    ]  # fmt: skip
+    if options.json or options.csv:
+        show(options, document, rows)
+        return
+    for row in found:
+        print(f"{row['claim']:<14}  {marked(row):<22}  {row['paper']}")
+        if row["verdict"] == "not run":
+            print(f"    not run: {row['why']}; {row['command']} --out {options.out}")
+            continue
+        more = len(row["measured"]) - SHOWN
+        print(f"    judged: {row['judged']}")
+        print("".join(f"    {in_words(number)}\n" for number in row["measured"][:SHOWN]), end="")
+        print(f"    and {more} more numbers: digitwise claims --json\n" * (more > 0), end="")
+    print(f"judged by {options.out}, profile {options.profile}: {len(judged)} of {len(found)} claims have results")
+
+
+def in_words(number: dict[str, Any]) -> str:
+    """One number behind a verdict; a row of the theory table has a range that it must lie in."""
+    if "mean" in number:
+        low, high = number["must lie in"]
+        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}]"
+    low, high = number["interval"]
+    values = ", ".join(f"{seed['value']:.4g}" for seed in number["seeds"].values())
+    seeds = f"seeds {values}" if len(number["seeds"]) > 1 else "one seed"
+    return f"{number['what']}: {number['median']:.4g}" + f" [{low:.4g}, {high:.4g}]" * (low < high) + f", {seeds}"
 
 
 def marked(claim: dict[str, Any]) -> str:
@@ -84,8 +126,10 @@ def predict(options: argparse.Namespace) -> None:
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     result = prediction.predict_run(run, options.at, lengths, options.problems, options.checkpoint)
     result["figure"] = str(prediction.draw(result, options.to or run.folder / "prediction.png"))
-    note = f"strata measured at {result['measured at']} digits; plot: {result['figure']}"
-    show(options, result, result["rows"], note)
+    notes = [f"warning: {warning}" for warning in result["warnings"]]
+    notes.append(f"strata measured at {result['measured at']} digits; plot: {result['figure']}")
+    rows = [{name: value for name, value in row.items() if name != "why"} for row in result["rows"]]
+    show(options, result, rows, "\n".join(notes))
 
 
 def data(options: argparse.Namespace) -> None:
@@ -120,7 +164,6 @@ def data(options: argparse.Namespace) -> None:
 
 def score(options: argparse.Namespace) -> None:
     from digitwise.answers import exchange
-    from digitwise.runs import results
 
     counts, said = exchange.score(options.file, options.problems, options.extract)
     rows: list[dict[str, Any]] = [
@@ -130,9 +173,18 @@ def score(options: argparse.Namespace) -> None:
     ]  # fmt: skip
     document: dict[str, Any] = {"answers": said, "rows": rows}
     if options.to:
-        document["figure"] = str(results.draw([results.by_length(options.file.stem, counts)], options.to))
+        from digitwise.runs import results
+
+        curves, over = results.never_added(options.file.stem, counts)
+        document["figure"] = str(results.draw(curves, options.to, f"Answers in {options.file.name}", xlabel=over))
     faults = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in said.items() if name != "problems")
-    show(options, document, rows, f"{said['problems']} problems: {faults}; what is not right counts as wrong")
+    note = f"{said['problems']} problems: {faults}; what is not right counts as wrong"
+    if options.extract:
+        shares = {name: round(said[name] / max(said["problems"], 1), 4) for name in ("extracted", "not_found")}
+        document["shares"] = shares
+        note += "\nshare of answers with the number taken out of a sentence: {extracted:.3f}; in which no number was "
+        note = f"{note}found: {{not_found:.3f}}".format(**shares)
+    show(options, document, rows, note)
 
 
 OWN_TASK = ("n", "n_1", "d", "alpha", "beta", "step", "steps", "decay")

@@ -114,6 +114,8 @@ class Evidence:
         if folder / arm not in self._runs:
             opened = [Run.open(path.parent) for path in folder.glob(f"{arm}-seed*/config.json")]
             found = [ReadOnce(run.folder, run.experiment) for run in opened]
+            wanted = chosen[arm].architecture, chosen[arm].training  # those of another profile are other results
+            found = [run for run in found if (run.experiment.architecture, run.experiment.training) == wanted]
             finished = [run for run in found if run.finished and run.cells]
             self._runs[folder / arm] = sorted(finished, key=lambda run: run.experiment.seed)
         if not self._runs[folder / arm]:
@@ -233,5 +235,7 @@ class Claims(list[Claim]):
 
     def verdicts(self, root: Path, profile: str = "cpu", recipe: str = "") -> Rows:
         """Judge all claims, or those about one recipe, by the results below a folder."""
+        if not Path(root).is_dir():
+            raise ValueError(f"there is no folder {root} to judge the results of")
         evidence = Evidence(root, profile)
         return [claim.verdict(evidence) for claim in self if not recipe or recipe in claim.recipes]

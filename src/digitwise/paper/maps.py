@@ -7,6 +7,7 @@ Appendix "Fixed map for RPE": one input digit is changed at a time, and an outpu
 symbol changes. What the task itself demands is measured in the same way on the true answers and stands beside it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from digitwise.counts import Count
 from digitwise.data import ExactLength
 from digitwise.encodings import Relative
 from digitwise.models import Model
-from digitwise.paper import find
+from digitwise.paper import Recipe, arms, find
 from digitwise.plots import RED, TEAL, legend_below, new_figure, plural, save, seeds_and_median
 from digitwise.rng import generator
 from digitwise.runs.engine import seeded
@@ -35,6 +36,7 @@ Rows = list[dict[str, Any]]
 
 #: What is drawn by distance: the field of a row, its colour, its label and the width of its line.
 LINES = (("value", "#bbbbbb", "length", 3.0), ("change", TEAL, "change from the start", 1.2))
+FROM_ZERO = (("change", TEAL, "length, all of it learned: the vectors start at zero", 1.5),)
 
 
 def measure_maps(run: Run) -> Rows:
@@ -48,6 +50,7 @@ def measure_maps(run: Run) -> Rows:
         ranked = offsets[np.argsort(-change[: len(offsets)], kind="stable")]
         rows.append({
             "recipe": experiment.name, "seed": experiment.seed, "checkpoint": step, "layer": layer,
+            "multiplier": multiplier_digits(experiment),
             "longest": [int(offset) for offset in ranked[:6]],
             "effective number": round(effective_number(change[: len(offsets)]), 3),
             "distances": offsets.tolist(),
@@ -94,29 +97,47 @@ def mean_number(layers: Rows) -> float:
     return sum(layer["effective number"] for layer in layers) / len(layers)
 
 
+def multiplier_digits(experiment: Experiment) -> int:
+    """Digits of the longest multiplier of the tests; 0 for sums."""
+    return max((kind.size for kind in experiment.task.kinds if kind.operator == "*"), default=0)
+
+
+def heading(recipe: Recipe, multiplier: int) -> str:
+    """The title of a recipe's figures, with as many digits of the multiplier as there were."""
+    return re.sub(r"^Long multipliers \(.*?\)", f"{multiplier}-digit multipliers", recipe.title)
+
+
 def draw_maps(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     """One figure per model, one panel per layer: norms by distance."""
-    return [
-        _draw_model([row for row in rows if row["recipe"] == name], folder / f"{name}.png", find(name).title)
-        for name in dict.fromkeys(row["recipe"] for row in rows)
-    ]
+    drawn = []
+    for name in dict.fromkeys(row["recipe"] for row in rows):
+        mine = [row for row in rows if row["recipe"] == name]
+        digits = mine[0].get("multiplier") or multiplier_digits(next(iter(arms(name).values())))
+        drawn.append(_draw_model(mine, folder / f"{name}.png", heading(find(name), digits)))
+    return drawn
 
 
 def _draw_model(rows: Sequence[Mapping[str, Any]], path: Path, title: str) -> Path:
-    """The values, the change from the start, and right of all distances the uniform vectors."""
+    """The values and the change from the start (one line if they are the same), and right of all distances the
+    uniform vectors."""
     layers = sorted({row["layer"] for row in rows})
-    figure, panels = new_figure(3.0 * len(layers), 3.1, len(layers))
+    figure, panels = new_figure(2.6 * len(layers), 3.2, len(layers))
+    lines = FROM_ZERO if all(row["value"] == row["change"] for row in rows) else LINES
     for panel, layer in zip(np.atleast_1d(panels), layers, strict=True):
         mine = [row for row in rows if row["layer"] == layer]
         offsets = mine[0]["distances"]
-        for what, colour, label, width in LINES:
+        panel.axvspan(-1.5, -0.5, color="#f3dcb0", lw=0, zorder=0, label="distance -1: the previous place")
+        for what, colour, label, width in lines:
             norms = [dict(zip(offsets, row[what], strict=False)) for row in mine]  # uniform vectors come after these
             seeds_and_median(panel, norms, colour, label, width)
-        uniform = [(max(offsets) + 2 + i, norm) for row in mine for i, norm in enumerate(row["change"][len(offsets) :])]
+        uniform = [(max(offsets) + 3 + i, norm) for row in mine for i, norm in enumerate(row["change"][len(offsets) :])]
         if uniform:
-            panel.plot(*zip(*uniform, strict=True), "o", ms=4, color=RED, label="uniform vector, change from the start")
-        panel.axvline(-1, color="#edae49", lw=0.8, zorder=0, label="distance -1, the previous place")
-        panel.set(title=f"layer {layer + 1}", xlabel="distance i - j", ylabel="norm" if layer == layers[0] else "")
+            panel.plot(
+                *zip(*uniform, strict=True), "o", ms=4, color=RED, label="uniform vectors, which have no distance"
+            )
+        panel.set_ylim(bottom=0)
+        panel.set_title(f"layer {layer + 1}", fontsize=9)
+        panel.set(xlabel="distance i - j", ylabel="length of the vector" if layer == layers[0] else "")
     seeds = {row["seed"] for row in rows}
     figure.suptitle(f"{title}: pairwise vectors, {plural(len(seeds), 'seed')}, last checkpoint", fontsize=10)
     legend_below(figure, panel)

@@ -129,7 +129,8 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     """The figures of a recipe: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
     group = next(iter(runs.values()))
     trained = group[0].experiment.trained_length
-    title = f"{recipe.title}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
+    heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
+    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
     if recipe.curves == "strata":
         suites = [check.suite for check in recipe.checks if check.suite in STRATA]
         return [_draw_strata(runs, suite, folder / f"{suite}.png", title) for suite in suites]
@@ -159,16 +160,18 @@ def _by_arm(runs: Runs, recipe: Recipe) -> list[Curve]:
             if checkpoint == "last" or any(run.select("last") != run.select("best") for run in group):
                 answers = [whole_answers(run, checkpoint, recipe.checks[0].suite) for run in group]
                 label = f"{arm}, {names[checkpoint]}" if len(runs) > 1 else names[checkpoint]
-                curves += results.by_kind(label, *answers)
+                curves += [replace(curve, family=arm) for curve in results.by_kind(label, *answers)]
     return curves
 
 
 def _draw_strata(runs: Runs, suite: str, path: Path, title: str) -> Path:
     """One curve for each arm and kind of stratum, over the number in the stratum's name, at the last checkpoint."""
     answers = {arm: [whole_answers(run, "last", suite) for run in group] for arm, group in runs.items()}
+    by_arm = {arm: results.by_stratum(arm if len(runs) > 1 else "", *seeds) for arm, seeds in answers.items()}
     curves = [
-        curve for arm, seeds in answers.items() for curve in results.by_stratum(arm if len(runs) > 1 else "", *seeds)
-    ]
+        replace(curve, label=f"training: {arm}") if len(found) == 1 < len(runs) else curve
+        for arm, found in by_arm.items() for curve in found
+    ]  # fmt: skip
     length = max(count.length for seeds in answers.values() for counts in seeds for count in counts)
     return results.draw(curves, path, f"{title}, last checkpoint, tested on {length} digits", xlabel=STRATA[suite])
 

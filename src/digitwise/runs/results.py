@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
-from digitwise.plots import COLOURS, STYLES, legend_below, new_figure, save, seeds_and_median
+from digitwise.plots import COLOURS, FAR, STYLES, legend_below, new_figure, save, seeds_and_median
 from digitwise.runs.experiment import read_json
 from digitwise.runs.folder import Run, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
 
-FAR = 150
-"""Beyond so many digits the axis is logarithmic."""
+#: Medians that reach this, and at no length are below that, are drawn by wrong answers: at the top of an axis from 0 to
+#: 1 nothing could be told apart.
+NEARLY, LEAST = 0.99, 0.75
 
 
 def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -70,6 +71,8 @@ class Curve:
 
     label: str
     points: dict[float, OverSeeds]
+    family: str = ""
+    """Curves of one family have one colour and differ in their lines."""
 
 
 def by_length(label: str, *seeds: Sequence[Count]) -> Curve:
@@ -80,6 +83,27 @@ def by_length(label: str, *seeds: Sequence[Count]) -> Curve:
 def by_kind(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     """One curve over lengths; where a suite has kinds of problems, one for each kind: never kinds added up."""
     return _curves(label, seeds, lambda count: count.stratum, lambda count: count.length)
+
+
+def never_added(label: str, counts: Sequence[Count]) -> tuple[list[Curve], str]:
+    """Counts of any suites as curves, and what they are drawn over: strata and suites are never added up.
+
+    Curves run over lengths. They run over the numbers in the strata's names where that makes fewer of them.
+    """
+    suites = {
+        name: [c for c in counts if (c.suite, c.version) == name] for name in {(c.suite, c.version) for c in counts}
+    }
+    names = {suite: label if len(suites) == 1 else f"{label}, {suite[0]} v{suite[1]}" for suite in sorted(suites)}
+    over_lengths = [curve for suite, name in names.items() for curve in by_kind(name, suites[suite])]
+    try:
+        lengths = sorted({count.length for count in counts})
+        over_numbers = [
+            curve for n in lengths for curve in by_stratum(f"{n} digits", [c for c in counts if c.length == n])
+        ]
+    except ValueError:  # strata without numbers in their names, or several suites
+        return over_lengths, "digits"
+    fewer = len(over_numbers) < len(over_lengths)
+    return (over_numbers, "number in the name of the stratum") if fewer else (over_lengths, "digits")
 
 
 def by_stratum(label: str, *seeds: Sequence[Count]) -> list[Curve]:
@@ -99,7 +123,7 @@ def _curves(
     for name in dict.fromkeys(kind(count) for counts in seeds for count in counts):
         chosen = [[count for count in counts if kind(count) == name] for counts in seeds]
         title = ", ".join(part for part in (label, name) if part)
-        curves.append(Curve(title, dict(sorted(per_seed(chosen, x).items()))))
+        curves.append(Curve(title, dict(sorted(per_seed(chosen, x).items())), family=label))
     return curves
 
 
@@ -107,13 +131,23 @@ def draw(
     curves: Sequence[Curve], path: Path, title: str = "", trained: int | None = None, xlabel: str = "digits"
 ) -> Path:
     """Draw one curve per method: the median over seeds with every seed as a thin line, or one seed with its 95 %
-    interval. Lengths seen in training are shaded."""
+    interval. Lengths seen in training are shaded.
+
+    Where medians are nearly 1 at all lengths, the axis has the share of wrong answers, logarithmic.
+    """
     figure, axes = new_figure(height=4.2)
     if trained is not None:
         axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0, label="lengths in training")
-    for index, curve in enumerate(curves):
-        _draw(axes, curve, COLOURS[index % len(COLOURS)], STYLES[index // len(COLOURS) % len(STYLES)])
-    axes.set(xlabel=xlabel, ylabel="exact match", ylim=(-0.02, 1.03))
+    medians = [found.median for curve in curves for found in curve.points.values()]
+    wrong = xlabel == "digits" and min(medians, default=0.0) >= LEAST and max(medians) >= NEARLY
+    several = len({curve.family for curve in curves}) > 1  # of one family alone every curve has its own colour
+    names = [(several and curve.family) or curve.label for curve in curves]
+    families = list(dict.fromkeys(names))
+    for index, (curve, name) in enumerate(zip(curves, names, strict=True)):
+        colour, member = families.index(name), names[:index].count(name)
+        style = STYLES[(member + colour // len(COLOURS)) % len(STYLES)]
+        _draw(axes, curve, COLOURS[colour % len(COLOURS)], style, 0.5 * 0.88**index if wrong else None)
+    axes.set_xlabel(xlabel)
     axes.set_title(title, fontsize=10)
     points = [x for curve in curves for x in curve.points]
     if max(points, default=0) > FAR:
@@ -123,18 +157,50 @@ def draw(
         axes.xaxis.get_major_locator().set_params(integer=True)
         if points:
             axes.set_xlim(left=min(points) - 0.5)
+    if wrong:
+        _resolution(axes, curves)
+    else:
+        axes.set(ylabel="exact match", ylim=(-0.02, 1.03))
     legend_below(figure, axes)
     return save(figure, path)
 
 
-def _draw(axes: Any, curve: Curve, colour: str, style: str) -> None:
+def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | None) -> None:
+    """A curve of accuracy; or of wrong answers, if it is said at how many of them no wrong one is drawn."""
     seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
     lines = [{x: found.by_seed[seed] for x, found in curve.points.items() if seed in found.by_seed} for seed in seeds]
-    values = [{x: value_of(measured) for x, measured in line.items()} for line in lines]
+
+    def value(x: float, accuracy: float) -> float:
+        return accuracy if none_wrong is None else max(1 - accuracy, none_wrong / fewest_problems(curve.points[x]))
+
+    values = [{x: value(x, value_of(measured)) for x, measured in line.items()} for line in lines]
     seeds_and_median(axes, values, colour, curve.label, marker="o", ms=3.5, ls=style)
     if len(seeds) == 1:
-        low, high = zip(*(found.interval for found in curve.points.values()), strict=True)
+        low, high = zip(
+            *([value(x, bound) for bound in found.interval] for x, found in curve.points.items()), strict=True
+        )
         axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)
+    if none_wrong is not None:
+        flawless = [x for x, found in curve.points.items() if found.median == 1]
+        marks = [value(x, 1.0) for x in flawless]
+        axes.plot(flawless, marks, ls="", marker="o", ms=3.5, mfc="white", color=colour, zorder=3)
+
+
+def _resolution(axes: Any, curves: Sequence[Curve]) -> None:
+    """An axis of wrong answers: the line below which a number of problems shows nothing, and what stands there."""
+    problems: dict[float, int] = {}
+    for curve in curves:
+        for x, found in curve.points.items():
+            problems[x] = min(fewest_problems(found), problems.get(x, fewest_problems(found)))
+    xs = sorted(problems)
+    axes.plot(
+        xs, [1 / problems[x] for x in xs], ":", color="#555555", lw=1.2, label="resolution: one wrong answer per seed"
+    )
+    axes.plot(
+        [], [], ls="", marker="o", ms=3.5, mfc="white", color="#555555", label="none wrong, drawn below the resolution"
+    )
+    axes.set_yscale("log")
+    axes.set(ylabel="share of wrong answers", ylim=(0.2 / max(problems.values()), 1.3))
 
 
 def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
