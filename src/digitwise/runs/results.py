@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from digitwise.config import describe
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
+from digitwise.data import Suite
 from digitwise.plots import COLOURS, STYLES, legend_below, new_figure, save, seeds_and_median
-from digitwise.runs.experiment import read_json
-from digitwise.runs.folder import Run, replacing, rows_to_json
+from digitwise.runs.folder import Run
+from digitwise.tables import flat, read_json, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
 
+FEW = 5
+"""Lengths that are drawn where each has a curve of its own."""
 FAR = 150
 """Beyond so many digits the axis is logarithmic."""
 
@@ -124,7 +128,87 @@ def draw(
         if points:
             axes.set_xlim(left=min(points) - 0.5)
     legend_below(figure, axes)
-    return save(figure, path)
+    return save(figure, with_ending(path))
+
+
+def draw_learning(runs: Sequence[Run], what: str, path: Path) -> tuple[Path, list[str]]:
+    """Draw the loss or the accuracy on the validation set over steps; return the file and the names of the curves."""
+    figure, axes = new_figure(height=4.2)
+    labels = names(runs)
+    for index, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        points = {row["step"]: row[what] for row in run.metrics() if what in row}
+        if not points:
+            raise ValueError(f"{run.folder} has logged no {what} yet: digitwise train --resume {run.folder}")
+        style = {"color": COLOURS[index % len(COLOURS)], "ls": STYLES[index // len(COLOURS) % len(STYLES)]}
+        marker = "o" if what == "validation" else None
+        axes.plot(list(points), list(points.values()), label=label, marker=marker, ms=3.5, lw=1.5, **style)
+    if what == "loss":
+        axes.set_yscale("log")
+    axes.set(xlabel="step", ylabel={"loss": "training loss", "validation": "exact match on validation problems"}[what])
+    legend_below(figure, axes)
+    return save(figure, with_ending(path)), labels
+
+
+def names(runs: Sequence[Run]) -> list[str]:
+    """What tells runs apart: the names of their folders and, where these are equal, the fields that differ."""
+    short = [run.folder.resolve().name for run in runs]
+    if len(set(short)) == len(runs):
+        return short
+    described = [flat(describe(run.experiment)) for run in runs]
+    differ = [path for path in dict.fromkeys(p for one in described for p in one)
+              if len({str(one.get(path)) for one in described}) > 1]  # fmt: skip
+    objects = tuple(path.removesuffix("kind") for path in differ if path.endswith(".kind"))
+    told = [path for path in differ if path.endswith(".kind") or not path.startswith(objects)]
+    labels = []
+    for name, one in zip(short, described, strict=True):
+        words = [f"{path.removesuffix('.kind').rpartition('.')[2]} {one.get(path)}" for path in told]
+        labels.append(", ".join([name, *words]))
+    if len(set(labels)) == len(runs) and max(map(len, labels)) <= 80:
+        return labels
+    return [str(run.folder) for run in runs]
+
+
+def with_ending(path: Path) -> Path:
+    return path if path.suffix else path.with_suffix(".png")
+
+
+def draw_tested(runs: Sequence[Run], suite: Suite, by: str, path: Path) -> tuple[Path, list[str]]:
+    """Draw what runs answered on a suite, over length or over places; return the file and the names of the curves."""
+    posed = {", ".join(map(str, run.experiment.task.kinds)): run.folder for run in runs}
+    if len(posed) > 1:
+        told = "; ".join(f"{folder}: {kinds}" for kinds, folder in posed.items())
+        raise ValueError(f"the runs are of different tasks, which need one figure each ({told})")
+    curves, places = [], False
+    for run, name in zip(runs, names(runs), strict=True):
+        tested = [count for count in run.counts() if (count.suite, count.version) == (suite.name, suite.version)]
+        if not tested:
+            hint = f"digitwise eval {run.folder} --suite {suite.name}"
+            raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
+        places = any(count.group.startswith("place ") for count in tested)
+        steps = sorted({count.checkpoint for count in tested})
+        for step in steps if by == "checkpoint" else steps[-1:]:
+            title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
+            label = ", ".join(part for part in (name if len(runs) > 1 or by == "run" else "", title) if part)
+            counts = [count for count in tested if count.checkpoint == step]
+            curves += by_place(label, counts) if places else by_kind(label, [c for c in counts if not c.group])
+    lengths = {run.experiment.trained_length for run in runs}
+    trained = lengths.pop() if len(lengths) == 1 and not places else None
+    xlabel = "place of the answer, 0 for the ones" if places else "digits"
+    drawn = draw(curves, path, f"Exact match on the {suite.name} suite", trained, xlabel)
+    return drawn, [curve.label for curve in curves]
+
+
+def by_place(label: str, counts: Sequence[Count]) -> list[Curve]:
+    """Accuracy over places, with one curve for each of a few lengths and for each kind of problems."""
+    lengths = sorted({count.length for count in counts})
+    few = {lengths[round(i * (len(lengths) - 1) / max(FEW - 1, 1))] for i in range(FEW)}
+    chosen = [count for count in counts if count.group and count.length in few]
+    return _curves(
+        label,
+        [chosen],
+        lambda count: ", ".join(part for part in (f"{count.length} digits", count.stratum) if part),
+        lambda count: Numbered.parse(count.group).number,
+    )
 
 
 def _draw(axes: Any, curve: Curve, colour: str, style: str) -> None:
