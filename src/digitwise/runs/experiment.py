@@ -130,12 +130,19 @@ class Experiment:
             with torch.device("meta"):
                 model = self.build()
         except (RuntimeError, IndexError, OverflowError) as error:
-            raise ValueError(f"{self.encoding} and {self.architecture} do not make a model: {error}") from error
+            parts = {**flat(describe(self.encoding), "encoding"), **flat(describe(self.architecture), "architecture")}
+            wrong = [
+                f"{name} must not be negative, and {n} is" for name, n in parts.items() if type(n) is int and n < 0
+            ]
+            reason = "; ".join(wrong) or str(error)
+            raise ValueError(f"{self.encoding} and {self.architecture} do not make a model: {reason}") from error
         weights = 4 * 4 * sum(weight.numel() for weight in model.parameters())  # with gradients and two means
-        for what, size in ("one problem", 4 * model.floats(tokens.shape[1])), ("the model", weights):
+        drawn = 64 * max(self.training.batch, self.training.pool) * tokens.shape[1]
+        activations = 4 * model.floats(tokens.shape[1])
+        for what, size in ("one problem", activations), ("the model", weights), ("a batch or a pool", drawn):
             if size > MEMORY:
                 needed = f"{what} would take {size / 2**30:,.0f} GB in training, beyond {MEMORY // 2**30} GB, the most"
-                raise ValueError(f"{needed}: choose a smaller canvas or a smaller model")
+                raise ValueError(f"{needed}: choose something smaller")
 
     @property
     def trained_length(self) -> int:
