@@ -142,14 +142,16 @@ def test_each_as_an_option_of_train(mine, field, reference):
         == 0
     )
     assert (
-        json.loads(Path("runs/quickstart/relative-seed0/config.json").read_text())["experiment"][field]["kind"]
+        json.loads(Path(f"runs/quickstart/relative-{field}={reference}-seed0/config.json").read_text())["experiment"][
+            field
+        ]["kind"]
         == reference
     )
 
 
 def test_a_strangers_run_imports_nothing(mine, monkeypatch, capsys):
     assert main([*TRAIN, "--encoding", "mine.py:Sides"]) == 0
-    folder = mine / "runs" / "quickstart" / "relative-seed0"
+    folder = mine / "runs" / "quickstart" / "relative-encoding=Sides-seed0"
     config = folder / "config.json"
     config.write_text(config.read_text().replace("mine.py:Sides", "evil.py:Evil").replace('"Sides"', '"Evil"'))
     (mine / "evil.py").write_text("raise SystemExit('imported')")
@@ -168,7 +170,7 @@ def test_an_installed_package_offers_what_it_has(mine, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(mine))
     assert main([*TRAIN, "--encoding", "sides"]) == 0
     monkeypatch.setattr(names, "_LOADED", {})
-    run = Run.open(mine / "runs" / "quickstart" / "relative-seed0")  # it was installed, so it is trusted
+    run = Run.open(mine / "runs" / "quickstart" / "relative-encoding=Sides-seed0")  # it was installed, so it is trusted
     assert type(run.experiment.encoding).__name__ == "Sides"
     assert main(["train", "quickstart", "--encoding", "side"]) == 2
     assert "did you mean sides" in capsys.readouterr().err

@@ -15,13 +15,14 @@ import difflib
 import hashlib
 import importlib.util
 import sys
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
+
+from digitwise.tables import parse_value
 
 T = TypeVar("T")
 
@@ -34,6 +35,8 @@ GROUPS = {
     "suite": "digitwise.suites",
     "recipe": "digitwise.recipes",
 }
+LENGTH = ("max_length", "length")
+"""Fields that say how long numbers are: the same thing under two names."""
 _FILES: dict[str, str] = {}  # from the name that a file got as a module to its path, as it was given
 _LOADED: dict[str, Any] = {}  # by name; the last one of a name wins
 
@@ -75,7 +78,7 @@ def override(config: Any, changes: Mapping[str, str], choices: Mapping[str, Mapp
     """Change fields by name: `{"steps": "500", "architecture.width": "64", "encoding": "relative"}`.
 
     A name may leave out leading parts while it stays unique. `choices` gives, for fields that hold an object, the
-    names that may stand for it; the new object keeps the fields that the old one shared with it.
+    names that may stand for it; the new object is the `successor` of the old one.
     """
     # Whole objects first, so that `--encoding relative --encoding.reach 8` works in either order.
     for name, text in sorted(changes.items(), key=lambda change: change[0].rpartition(".")[2] not in choices):
@@ -118,43 +121,43 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
         if not isinstance(kind, type):
             raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass")
         try:
-            shared = {f.name for f in fields(kind)} & {f.name for f in fields(value)}
+            return replace(config, **{head: successor(value, kind)})
         except TypeError:
             raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass") from None
-        return replace(config, **{head: kind(**{name: getattr(value, name) for name in shared})})
     annotation = typing.get_type_hints(type(config))[head]
     try:
-        return replace(config, **{head: _convert(text, annotation)})
+        return replace(config, **{head: parse_value(text, annotation)})
     except (TypeError, KeyError) as error:
         raise ValueError(f"--{path} cannot be set from the command line") from error
     except ValueError as error:
         raise ValueError(f"--{path}: {error}") from error
 
 
-def _convert(text: str, annotation: Any) -> Any:
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is types.UnionType:
-        if type(None) in arguments and text.lower() in ("none", ""):
-            return None
-        return _convert(text, next(a for a in arguments if a is not type(None)))
-    if origin is tuple:
-        return tuple(_convert(part, arguments[0]) for part in text.split(",") if part)
-    if annotation is bool:
-        words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-        if text.lower() not in words:
-            raise ValueError(f"'{text}' is neither true nor false")
-        return words[text.lower()]
-    if annotation is str:
-        return text
-    if annotation not in (int, float):
-        raise TypeError(annotation)
-    try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"'{text}' is not a number") from None
-    if annotation is int and not number.is_integer():
-        raise ValueError(f"'{text}' is not a whole number")
-    return annotation(number)
+def successor(old: Any, kind: type) -> Any:
+    """Return an object of another kind with the fields that both have, and with the trained length of the old one."""
+    shared = {f.name for f in fields(kind)} & {f.name for f in fields(old)}
+    new = kind(**{name: getattr(old, name) for name in shared})
+    lengths = _lengths(old)
+    return _of_length(new, max(lengths)) if lengths else new
+
+
+def _lengths(value: Any) -> list[int]:
+    """The lengths that an object, or what it is made of, is about."""
+    if isinstance(value, tuple):
+        return [length for item in value for length in _lengths(item)]
+    if not is_dataclass(value):
+        return []
+    parts = {f.name: getattr(value, f.name) for f in fields(value)}
+    return [parts[name] for name in LENGTH if name in parts] or _lengths(tuple(parts.values()))
+
+
+def _of_length(value: Any, length: int) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_of_length(item, length) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    parts = {f.name: getattr(value, f.name) for f in fields(value)}
+    return replace(value, **{n: length if n in LENGTH else _of_length(part, length) for n, part in parts.items()})
 
 
 def lookup(name: str, known: Mapping[str, T], what: str) -> T:

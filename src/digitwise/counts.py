@@ -34,8 +34,9 @@ class Count:
 
     def __post_init__(self) -> None:
         numbers = (self.version, self.length, self.seed, self.checkpoint, self.tried, self.correct)
-        if not all(isinstance(number, int) for number in numbers) or not 0 <= self.correct <= self.tried:
-            raise ValueError(f"{self.correct} of {self.tried} is not a count")
+        named = all(isinstance(name, str) for name in (self.suite, self.stratum, self.group))
+        if not named or not all(type(n) is int for n in numbers) or not 0 <= self.correct <= self.tried:
+            raise ValueError(f"{self.correct!r} of {self.tried!r} is not a count of whole numbers under a name")
 
     @property
     def key(self) -> tuple[str, int, int, str, str, int, int]:

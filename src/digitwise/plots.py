@@ -1,9 +1,12 @@
-"""One style for all figures. The only file that imports matplotlib, and only when something is drawn."""
+"""One style for all figures, and curves of accuracy in it. The only file that imports matplotlib, and only when something is drawn."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from digitwise.counts import Count, OverSeeds, value_of
 
 #: Colours that stay apart for colour-blind readers and in black and white; line styles take over when they run out.
 COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
@@ -11,6 +14,99 @@ STYLES = ["-", "--", ":", "-."]
 RED, TEAL, *_ = COLOURS
 FAR = 150
 """Beyond so many digits an axis of lengths is logarithmic."""
+#: Medians that reach this, and at no length are below that, are drawn by wrong answers: at the top of an axis from 0 to
+#: 1 nothing could be told apart.
+NEARLY, LEAST = 0.99, 0.75
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Accuracy over length, or over anything else that is a number, of one or more seeds."""
+
+    label: str
+    points: dict[float, OverSeeds]
+    family: str = ""
+    """Curves of one family have one colour and differ in their lines."""
+
+
+def draw(
+    curves: Sequence[Curve], path: Path, title: str = "", trained: int | None = None, xlabel: str = "digits"
+) -> Path:
+    """Draw one curve per method: the median over seeds with every seed as a thin line, or one seed with its 95 %
+    interval. Lengths seen in training are shaded.
+
+    Where medians are nearly 1 at all lengths, the axis has the share of wrong answers, logarithmic.
+    """
+    figure, axes = new_figure(height=4.2)
+    if trained is not None:
+        axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0, label="lengths in training")
+    medians = [found.median for curve in curves for found in curve.points.values()]
+    wrong = xlabel == "digits" and min(medians, default=0.0) >= LEAST and max(medians) >= NEARLY
+    several = len({curve.family for curve in curves}) > 1  # of one family alone every curve has its own colour
+    names = [(several and curve.family) or curve.label for curve in curves]
+    families = list(dict.fromkeys(names))
+    for index, (curve, name) in enumerate(zip(curves, names, strict=True)):
+        colour, member = families.index(name), names[:index].count(name)
+        style = STYLES[(member + colour // len(COLOURS)) % len(STYLES)]
+        _draw(axes, curve, COLOURS[colour % len(COLOURS)], style, 0.5 * 0.88**index if wrong else None)
+    axes.set_xlabel(xlabel)
+    axes.set_title(title, fontsize=10)
+    points = [x for curve in curves for x in curve.points]
+    if max(points, default=0) > FAR:
+        axes.set_xscale("log")
+        axes.set_xlim(left=max(0.9, 0.9 * min(points)))
+    else:
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        if points:
+            axes.set_xlim(left=min(points) - 0.5)
+    if wrong:
+        _resolution(axes, curves)
+    else:
+        axes.set(ylabel="exact match", ylim=(-0.02, 1.03))
+    legend_below(figure, axes)
+    return save(figure, path)
+
+
+def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | None) -> None:
+    """A curve of accuracy; or of wrong answers, if it is said at how many of them no wrong one is drawn."""
+    seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
+    lines = [{x: found.by_seed[seed] for x, found in curve.points.items() if seed in found.by_seed} for seed in seeds]
+
+    def value(x: float, accuracy: float) -> float:
+        return accuracy if none_wrong is None else max(1 - accuracy, none_wrong / fewest_problems(curve.points[x]))
+
+    values = [{x: value(x, value_of(measured)) for x, measured in line.items()} for line in lines]
+    seeds_and_median(axes, values, colour, curve.label, marker="o", ms=3.5, ls=style)
+    if len(seeds) == 1:
+        low, high = zip(
+            *([value(x, bound) for bound in found.interval] for x, found in curve.points.items()), strict=True
+        )
+        axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)
+    if none_wrong is not None:
+        flawless = [x for x, found in curve.points.items() if found.median == 1]
+        marks = [value(x, 1.0) for x in flawless]
+        axes.plot(flawless, marks, ls="", marker="o", ms=3.5, mfc="white", color=colour, zorder=3)
+
+
+def _resolution(axes: Any, curves: Sequence[Curve]) -> None:
+    """An axis of wrong answers: the line below which a number of problems shows nothing, and what stands there."""
+    problems: dict[float, int] = {}
+    for curve in curves:
+        for x, found in curve.points.items():
+            problems[x] = min(fewest_problems(found), problems.get(x, fewest_problems(found)))
+    xs = sorted(problems)
+    axes.plot(
+        xs, [1 / problems[x] for x in xs], ":", color="#555555", lw=1.2, label="resolution: one wrong answer per seed"
+    )
+    axes.plot(
+        [], [], ls="", marker="o", ms=3.5, mfc="white", color="#555555", label="none wrong, drawn below the resolution"
+    )
+    axes.set_yscale("log")
+    axes.set(ylabel="share of wrong answers", ylim=(0.2 / max(problems.values()), 1.3))
+
+
+def fewest_problems(found: OverSeeds) -> int:
+    return min(count.tried for count in found.by_seed.values() if isinstance(count, Count))
 
 
 def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tuple[Any, Any]:

@@ -23,6 +23,7 @@ from digitwise.runs.folder import Run
 from digitwise.runs.training import Source, Stopped, rate_at, train
 from digitwise.tasks import Arithmetic, Multiplication, TextAddition
 
+SLOW = "relative-width=32-steps=60-save_seconds=0-seed5"
 GOLDEN = Path(__file__).parent / "golden_losses.json"
 
 
@@ -131,7 +132,7 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     straight = subprocess.run([*command, "--out", str(tmp_path / "straight")], capture_output=True, text=True)
     assert straight.returncode == 0, straight.stderr
     process = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
-    folder = tmp_path / "killed" / "quickstart" / "relative-seed5"
+    folder = tmp_path / "killed" / "quickstart" / SLOW
     deadline = time.monotonic() + 60
     while not (folder / "state.pt").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -141,9 +142,7 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     resumed = subprocess.run(resume, capture_output=True, text=True)
     assert resumed.returncode == 0, resumed.stderr
     assert json.loads(resumed.stdout)[0]["steps"] == 60
-    assert_same_bits(
-        weights(Run.open(tmp_path / "straight" / "quickstart" / "relative-seed5")), weights(Run.open(folder))
-    )
+    assert_same_bits(weights(Run.open(tmp_path / "straight" / "quickstart" / SLOW)), weights(Run.open(folder)))
 
 
 def test_checkpoints_without_a_state_are_not_thrown_away(tmp_path):
@@ -175,7 +174,7 @@ def test_two_processes_train_what_one_does(tmp_path):
         result = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert result.returncode == 0, result.stderr
         assert result.stdout.count("validation") == 1  # the first process alone speaks
-    first, second = (Run.open(tmp_path / name / "quickstart" / "relative-seed0") for name in ("one", "two"))
+    first, second = (Run.open(tmp_path / name / "quickstart" / "relative-dropout=0-seed0") for name in ("one", "two"))
     for name, value in weights(first).items():
         torch.testing.assert_close(value, weights(second)[name], rtol=1e-3, atol=1e-5)
     losses = [[row["loss"] for row in run.metrics() if "loss" in row] for run in (first, second)]

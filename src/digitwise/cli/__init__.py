@@ -1,15 +1,20 @@
 """The command line. Imports stand inside the commands, so that --help answers at once."""
 
-import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NoReturn
 
-from digitwise import __version__
-from digitwise.cli import models, science, solve
-from digitwise.config import load
+try:
+    import argparse
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import NoReturn
+
+    from digitwise import __version__
+    from digitwise.cli import models, science, solve, terminal
+    from digitwise.config import load
+except KeyboardInterrupt:  # Ctrl-C right after the command was given
+    print("digitwise: interrupted", file=sys.stderr)
+    raise SystemExit(130) from None
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,11 +25,13 @@ class Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
-        options, rest = parser().parse_known_args(arguments)
-        if rest and options.command != "train":
+        words, changes = split_changes(sys.argv[1:] if arguments is None else arguments)
+        options, rest = parser().parse_known_args(words)
+        if rest and rest[0].startswith("-"):
             raise ValueError(f"unknown option {rest[0]} (see digitwise {options.command} --help)")
-        if options.command == "train":
-            options.changes = parse_changes(rest)
+        if rest:
+            raise ValueError(f"'{rest[0]}' is one argument too many (see digitwise {options.command} --help)")
+        options.changes = changes
         for reference in options.imports:
             load(reference)
         return options.run(options) or 0
@@ -34,11 +41,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         if os.environ.get("DIGITWISE_DEBUG"):
             raise
-        print(f"digitwise: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return report(" ".join(str(error).split()), 2)
+    except MemoryError as error:
+        return report(f"memory does not suffice: {str(error) or 'choose something smaller'}", 2)
     except KeyboardInterrupt:
-        print("digitwise: interrupted", file=sys.stderr)
-        return 130
+        return report("interrupted", 130)
+
+
+def report(message: str, code: int) -> int:
+    """Print one line of its own, and return the exit code."""
+    terminal.Bar.close_all()
+    print(f"digitwise: {message}", file=sys.stderr)
+    return code
 
 
 def parser() -> Parser:
@@ -82,18 +96,21 @@ def parser() -> Parser:
     sub.add_argument("--problems", type=int, help="for each length; default: the recipe's")
     sub.add_argument("--seed", type=int, default=0, help="of the problems")
     sub.add_argument("--checkpoints", default="last,best", help="last, best (on the validation set), all, or steps")
+    sub.add_argument("--errors", type=int, default=0, metavar="N", help="show the first N mistakes of each run")
+    sub.add_argument("--dump", type=Path, metavar="FILE", help="write every prediction: .jsonl or .parquet")
 
-    sub = command("ls", models.ls, "List what there is by name.")
+    sub = command("ls", terminal.ls, "List what there is by name.")
     sub.add_argument(
-        "what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "architectures", "runs"]
+        "what", choices=["recipes", "tasks", "encodings", "distributions", "suites", "architectures", "models", "runs"]
     )
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
 
-    sub = command("figure", models.figure, "Draw tested runs by length.")
+    sub = command("figure", models.figure, "Draw tested runs by length, or how they learned.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("--suite", default="uniform")
     sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve per run or checkpoint; default: what fits")
-    sub.add_argument("--to", type=Path, help="file to write")
+    sub.add_argument("--curve", choices=["loss", "validation"], help="draw this over the steps of training instead")
+    sub.add_argument("--to", type=Path, help="file to write: .png, .svg or .pdf")
 
     sub = command("reproduce", models.reproduce, "Train what is missing of recipes, test it, draw it.")
     sub.add_argument("recipes", nargs="*", metavar="RECIPE")
@@ -176,18 +193,32 @@ def parser() -> Parser:
     return top
 
 
-def parse_changes(rest: Sequence[str]) -> dict[str, str]:
-    """`--field value` and `--field=value` pairs."""
+#: Options of `train` itself, with whether each takes a value; all others are fields of the experiment.
+OF_TRAIN = {"--profile": True, "--arm": True, "--out": True, "--resume": True, "--import": True}
+OF_TRAIN |= {"--show": False, "--json": False, "--csv": False, "--help": False}
+
+
+def split_changes(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """The command line without the fields that `train` is to change, and these: `--field value` or `--field=value`,
+    before or after the recipe."""
+    words = list(arguments)
+    if words[:1] != ["train"]:
+        return words, {}
+    kept: list[str] = []
     changes: dict[str, str] = {}
-    words = list(rest)
     while words:
         word = words.pop(0)
-        if not word.startswith("--"):
-            raise ValueError(f"'{word}' is no option: fields are changed with --FIELD VALUE")
-        name, equals, value = word[2:].partition("=")
+        name, equals, value = word.partition("=")
+        takes = OF_TRAIN.get(name, True)
+        if not name.startswith("--") or (name in OF_TRAIN and (equals or not takes)):
+            kept.append(word)
+            continue
         if not equals:
-            if not words:
-                raise ValueError(f"--{name} needs a value")
+            if not words or words[0].startswith("--"):
+                raise ValueError(f"{name} needs a value")
             value = words.pop(0)
-        changes[name] = value
-    return changes
+        if name in OF_TRAIN:
+            kept += [name, value]
+        else:
+            changes[name[2:]] = value
+    return kept, changes

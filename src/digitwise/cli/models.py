@@ -1,15 +1,19 @@
 """Commands that train, test and draw models."""
 
 import argparse
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from digitwise import tables
 from digitwise.cli.science import marked
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
+    from digitwise.runs.evaluation import Predicted
+    from digitwise.runs.experiment import Experiment
     from digitwise.runs.folder import Run
 
 
@@ -31,17 +35,23 @@ def train(options: argparse.Namespace) -> int | None:
         chosen = arms(options.recipe, options.profile)
         if options.arm is not None and options.arm not in chosen:
             raise ValueError(f"no arm '{options.arm}' in {options.recipe}{did_you_mean(options.arm, chosen)}")
+        if not chosen:
+            raise ValueError(f"recipe {options.recipe} trains no model: digitwise reproduce {options.recipe}")
         chosen = {arm: e for arm, e in chosen.items() if options.arm in (None, arm)}
         experiments = {arm: override(e, options.changes, CHOICES) for arm, e in chosen.items()}
         if options.show:
             show(options, {arm: describe(e) for arm, e in experiments.items()}, [
                 {"arm": arm, "field": path, "value": str(value)}
-                for arm, e in experiments.items() for path, value in flat(describe(e)).items()
+                for arm, e in experiments.items() for path, value in tables.flat(describe(e)).items()
             ])  # fmt: skip
             return None
-        for arm, experiment in experiments.items():
-            refuse_taken(home(options.out, arm, experiment))  # all of them before anything is written
-        pending = [partial(Run.create, home(options.out, arm, e), e) for arm, e in experiments.items()]
+        homes = {arm: home(options.out, arm, e, chosen[arm]) for arm, e in experiments.items()}
+        for arm, experiment in experiments.items():  # all of them before anything is written
+            refuse_taken(homes[arm], experiment)
+            experiment.rehearse()
+        if is_main_process():
+            _announce(options.recipe, homes, experiments)
+        pending = [partial(Run.create, homes[arm], e) for arm, e in experiments.items()]
     bar, runs = Bar(), []
     for begin in pending:
         run = begin()
@@ -66,18 +76,18 @@ def train(options: argparse.Namespace) -> int | None:
         }
         for run in runs
     ]
-    show(options, document, document, f"test them: digitwise eval {' '.join(str(run.folder) for run in runs)}")
+    show(options, document, document, f"test them: digitwise eval {shlex.join(str(run.folder) for run in runs)}")
     return None
 
 
-def flat(value: Any, prefix: str = "") -> dict[str, Any]:
-    """Nested dictionaries with dotted names."""
-    if not isinstance(value, dict):
-        return {prefix: value}
-    return {k: v for name, item in value.items() for k, v in flat(item, f"{prefix}.{name}" if prefix else name).items()}
+def _announce(recipe: str, homes: "dict[str, Path]", experiments: "dict[str, Experiment]") -> None:
+    """One line on what will be trained."""
+    several = f"; one alone with --arm {next(iter(homes))}" if len(homes) > 1 else ""
+    told = ", ".join(f"{folder} ({experiments[arm].training.steps:,} steps)" for arm, folder in homes.items())
+    print(f"training {len(homes)} model{'s' * (len(homes) > 1)} of {recipe}: {told}{several}", file=sys.stderr)
 
 
-def evaluate(options: argparse.Namespace) -> None:
+def evaluate(options: argparse.Namespace) -> int | None:
     from digitwise.config import lookup
     from digitwise.counts import Count
     from digitwise.data import SUITES
@@ -89,7 +99,13 @@ def evaluate(options: argparse.Namespace) -> None:
     suite = lookup(options.suite, SUITES, "suite")
     for run in runs:  # what does not fit one of them is refused before the first is tested
         suite.strata(run.experiment.task, lengths or run.experiment.testing.lengths)
+    if options.errors < 0:
+        raise ValueError(f"--errors must not be negative, and {options.errors} is")
+    if options.dump is not None and (options.dump.exists() or options.dump.suffix not in (".jsonl", ".parquet")):
+        raise ValueError(f"--dump takes a new file that ends in .jsonl or .parquet, not {options.dump}")
     bar, rows = Bar(), []
+    predictions: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
 
     def row(run: "Run", count: Count) -> dict[str, Any]:
         low, high = count.interval
@@ -108,55 +124,47 @@ def evaluate(options: argparse.Namespace) -> None:
             "95%": [round(low, 4), round(high, 4)],
         }
 
-    for run in runs:
-        found = run_evaluation(
-            run, suite, lengths, options.problems, options.seed, options.checkpoints, bar.of_evaluation(run)
-        )
-        rows += [row(run, count) for count in found]
+    def keep(run: "Run", found: "Predicted") -> None:
+        new = list(found.rows(str(run.folder), suite, options.seed))
+        if options.dump:
+            predictions.extend(new)
+        if found.checkpoint == run.select(options.checkpoints)[-1]:
+            room = options.errors - sum(row["run"] == str(run.folder) for row in wrong)
+            wrong.extend([row for row in new if not row["right"]][:room])
+
+    try:
+        for run in runs:
+            found = run_evaluation(
+                run, suite, lengths, options.problems, options.seed, options.checkpoints, bar.of_evaluation(run),
+                partial(keep, run) if options.errors or options.dump else None,
+            )  # fmt: skip
+            rows += [row(run, count) for count in found]
+    except KeyboardInterrupt:
+        bar.close()
+        print("interrupted: what was counted is kept, and the same command goes on from there", file=sys.stderr)
+        return 130
     bar.close()
     dull = [name for name in ("stratum", "group") if not any(row[name] for row in rows)]
     rows = [{name: value for name, value in row.items() if name not in dull} for row in rows]
-    show(options, rows, rows, f"draw them: digitwise figure {' '.join(map(str, options.runs))}")
+    notes = [_mistake(mistake) for mistake in wrong] or ["no mistakes"] * bool(options.errors)
+    if options.dump is not None:
+        from digitwise.answers.exchange import write
+
+        notes.append(f"{write(iter(predictions), options.dump):,} predictions: {options.dump}")
+    of = "" if options.suite == "uniform" else f" --suite {options.suite}"
+    notes.append(f"draw them: digitwise figure {shlex.join(map(str, options.runs))}{of}")
+    show(options, {"rows": rows, "errors": wrong} if options.errors else rows, rows, "\n".join(notes))
+    return None
 
 
-def ls(options: argparse.Namespace) -> None:
-    def first_line(thing: Any) -> str:
-        return " ".join((thing.__doc__ or "").split("\n\n")[0].split())
-
-    rows: list[dict[str, Any]]
-    if options.what == "runs":
-        from digitwise.runs.folder import find_runs
-
-        rows = [
-            {
-                "run": str(run.folder),
-                "encoding": type(run.experiment.encoding).__name__.lower(),
-                "seed": run.experiment.seed,
-                "steps": f"{max(run.checkpoints(), default=0)}/{run.experiment.training.steps}",
-                "validation": max(run.validation().values(), default=None),
-            }
-            for run in find_runs(options.out)
-        ]
-    elif options.what == "suites":
-        from digitwise.data import SUITES
-
-        rows = [{"name": s.name, "version": s.version, "what": s.description} for s in SUITES.values()]
-    else:
-        from digitwise.data import DISTRIBUTIONS
-        from digitwise.encodings import ENCODINGS
-        from digitwise.models import ARCHITECTURES
-        from digitwise.paper import RECIPES
-        from digitwise.tasks import TASKS
-
-        things: dict[str, Any] = {
-            "recipes": RECIPES, "tasks": TASKS, "encodings": ENCODINGS, "distributions": DISTRIBUTIONS,
-            "architectures": ARCHITECTURES,
-        }  # fmt: skip
-        rows = [
-            {"name": name, "what": getattr(thing, "what", None) or first_line(thing)}
-            for name, thing in things[options.what].items()
-        ]
-    show(options, rows, rows)
+def _mistake(row: dict[str, Any]) -> str:
+    """A problem, its answer, what the model answered, and marks below the symbols that differ."""
+    width = max(len(row["answer"]), len(row["response"]), max(row["places"]) + 1)
+    marks = "".join("^" if place in row["places"] else " " for place in reversed(range(width)))
+    return (
+        f"{row['problem']}  ({row['run']}, step {row['checkpoint']}, {row['length']} digits)\n"
+        f"  answer  {row['answer'].rjust(width)}\n  model   {row['response'].rjust(width)}\n          {marks}"
+    )
 
 
 def figure(options: argparse.Namespace) -> None:
@@ -168,29 +176,15 @@ def figure(options: argparse.Namespace) -> None:
     for name in map(str, options.runs):
         if name in ("complexity", "theory") and not Path(name).exists():
             raise ValueError(f"figure draws run folders, and '{name}' is a recipe: digitwise reproduce {name}")
-    runs = [Run.open(folder) for folder in options.runs]
-    by = options.by or ("run" if len(runs) > 1 else "checkpoint")
-    curves = []
-    suite = lookup(options.suite, SUITES, "suite")
-    for run in runs:
-        counts = [c for c in run.counts() if (c.suite, c.version, c.group) == (suite.name, suite.version, "")]
-        if not counts:
-            hint = f"digitwise eval {run.folder} --suite {suite.name}"
-            raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
-        steps = sorted({count.checkpoint for count in counts})
-        for step in steps if by == "checkpoint" else steps[-1:]:
-            name = run.folder.name if len(runs) > 1 or by == "run" else ""
-            title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
-            label = ", ".join(part for part in (name, title) if part)
-            curves += results.by_kind(label, [count for count in counts if count.checkpoint == step])
-    lengths = {run.experiment.trained_length for run in runs}
-    path = results.draw(
-        curves,
-        options.to or runs[0].folder / f"{suite.name}.png",
-        title=f"Exact match on the {suite.name} suite",
-        trained=lengths.pop() if len(lengths) == 1 else None,
-    )
-    show(options, {"figure": str(path), "curves": [curve.label for curve in curves]}, None, str(path))
+    runs = [Run.open(folder) for folder in {folder.resolve(): folder for folder in options.runs}.values()]
+    if options.curve:
+        to = options.to or runs[0].folder / f"{options.curve}.png"
+        path, curves = results.draw_learning(runs, options.curve, to)
+    else:
+        suite = lookup(options.suite, SUITES, "suite")
+        by = options.by or ("run" if len(runs) > 1 or suite.name == "places" else "checkpoint")
+        path, curves = results.draw_tested(runs, suite, by, options.to or runs[0].folder / f"{suite.name}.png")
+    show(options, {"figure": str(path), "curves": curves}, None, str(path))
 
 
 def reproduce(options: argparse.Namespace) -> int | None:

@@ -1,31 +1,18 @@
-"""What all commands share: numbers on the command line, results on stdout, progress on stderr."""
+"""What all commands share: results on stdout, progress on stderr, and lists of what there is by name."""
 
 import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from digitwise import tables
+from digitwise.tables import parse_numbers
 
 if TYPE_CHECKING:
     from digitwise.runs.folder import Run
 
-
-def parse_numbers(text: str, option: str) -> list[int]:
-    """`1-5,10,20` as a list."""
-    numbers: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        parts = [first, last] if dash else [first]
-        if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-            raise ValueError(f"{option} takes numbers such as 1-20 or 5,10,50, not '{text}'")
-        if int(parts[-1]) - int(first) > 100_000:
-            raise ValueError(f"{option} names more than 100,000 numbers: '{text}'")
-        numbers += range(int(first), int(parts[-1]) + 1)
-    if not numbers:
-        raise ValueError(f"{option} is empty: '{text}'")
-    return list(dict.fromkeys(numbers))
+__all__ = ["Bar", "ls", "parse_numbers", "show"]
 
 
 def show(
@@ -43,8 +30,11 @@ def show(
 class Bar:
     """Progress of long work on stderr: one bar for each kind of work, with the time left."""
 
+    begun: ClassVar[list["Bar"]] = []
+
     def __init__(self) -> None:
         self.bars: dict[str, Any] = {}
+        self.begun.append(self)
 
     def __call__(self, what: str, done: int, total: int, note: str) -> None:
         from tqdm import tqdm
@@ -73,3 +63,64 @@ class Bar:
     def close(self) -> None:
         for bar in self.bars.values():
             bar.close()
+
+    @classmethod
+    def close_all(cls) -> None:
+        """End the lines of all bars, so that an error has one of its own."""
+        while cls.begun:
+            cls.begun.pop().close()
+
+
+def ls(options: argparse.Namespace) -> None:
+    def first_line(thing: Any) -> str:
+        return " ".join((thing.__doc__ or "").split("\n\n")[0].split())
+
+    rows: list[dict[str, Any]]
+    if options.what == "runs":
+        from digitwise.runs.folder import find_runs
+
+        rows = [
+            {
+                "run": str(run.folder),
+                "encoding": type(run.experiment.encoding).__name__.lower(),
+                "seed": run.experiment.seed,
+                "steps": f"{max(run.checkpoints(), default=0)}/{run.experiment.training.steps}",
+                "validation": max(run.validation().values(), default=None),
+            }
+            for run in find_runs(options.out)
+        ]
+    elif options.what == "models":
+        from digitwise.answers.solver import BUNDLED, bundled
+        from digitwise.runs.experiment import read_experiment
+
+        found = {name: read_experiment(BUNDLED / name / "config.json") for name in bundled()}
+        rows = [
+            {
+                "name": name,
+                "kinds": ", ".join(map(str, experiment.task.kinds)),
+                "trained on": f"at most {experiment.trained_length} digits",
+                "from": f"recipe {experiment.name}, seed {experiment.seed}",
+                "folder": str(BUNDLED / name),
+            }
+            for name, experiment in found.items()
+        ]
+    elif options.what == "suites":
+        from digitwise.data import SUITES
+
+        rows = [{"name": s.name, "version": s.version, "what": s.description} for s in SUITES.values()]
+    else:
+        from digitwise.data import DISTRIBUTIONS
+        from digitwise.encodings import ENCODINGS
+        from digitwise.models import ARCHITECTURES
+        from digitwise.paper import RECIPES
+        from digitwise.tasks import TASKS
+
+        things: dict[str, Any] = {
+            "recipes": RECIPES, "tasks": TASKS, "encodings": ENCODINGS, "distributions": DISTRIBUTIONS,
+            "architectures": ARCHITECTURES,
+        }  # fmt: skip
+        rows = [
+            {"name": name, "what": getattr(thing, "what", None) or first_line(thing)}
+            for name, thing in things[options.what].items()
+        ]
+    show(options, rows, rows)

@@ -1,13 +1,19 @@
-"""How a model is moved: devices, precision and processes, and the optimizers. The only file that imports accelerate."""
+"""How a model is moved and kept: devices, processes, optimizers, weights. The only file that imports accelerate."""
 
+import hashlib
 import os
 import platform
+import re
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
@@ -82,6 +88,58 @@ def loss_of(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
     return nn.functional.cross_entropy(logits_BSV.flatten(0, 1), targets_BS.long().flatten())
 
 
+def save_weights(weights: dict[str, Tensor], path: Path) -> None:
+    """Write weights with a checksum inside the file."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
+    try:
+        save_file(tensors, path, {"format": "pt", "sha256": _checksum(tensors)})
+    except SafetensorError as error:  # which is not an OSError even if the disk is full
+        raise OSError(str(error)) from error
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """Return the weights of a file if they are those that were written; older files have no checksum to compare."""
+    try:
+        with safe_open(path, "pt") as file:
+            written = (file.metadata() or {}).get("sha256")
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+    if written not in (None, _checksum(weights)):
+        raise ValueError(f"{path} is damaged: its weights do not match the checksum that was written with them")
+    return weights
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    found = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()
+
+
+@contextmanager
+def locked(path: Path, wait: bool = False) -> Iterator[None]:
+    """Let one process at a time work on a file or a folder; the lock ends with the process, also with a killed one."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(descriptor)
+        raise ValueError(f"{path} is in use by another process: wait until it has finished, or end it") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def environment() -> dict[str, Any]:
     """Return the versions and the machine that a run is made with."""
 
@@ -94,10 +152,31 @@ def environment() -> dict[str, Any]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
+        "cpu": _cpu(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         **{name: installed(name) for name in ("digitwise", "torch", "numpy", "accelerate")},
+        "commit": _commit(Path(__file__).resolve().parents[3]),
     }
+
+
+def _cpu() -> str | None:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1].strip() if found else platform.processor() or None
+
+
+def _commit(checkout: Path) -> str | None:
+    """The commit of the package's own checkout, with `-dirty` where files were changed; None if it was installed."""
+    if not (checkout / ".git").exists():
+        return None
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip() or None
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 #: Coefficients of the odd quintic a x + b x^3 + c x^5 that drives all singular values near 1 within five rounds, and

@@ -1,7 +1,8 @@
 """Exact match by length, by stratum and by place, as integer counts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from digitwise.config import lookup
 from digitwise.counts import Count
 from digitwise.data import SUITES, ExactLength
-from digitwise.data.suites import Suite, check_problems
+from digitwise.data.suites import Stratum, Suite, check_problems
 from digitwise.models import Answers, Model
 from digitwise.rng import generator
 from digitwise.runs.engine import best_device
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
 from digitwise.tasks import Batch, Problems, Task
+from digitwise.tasks.symbols import Tokens, read_answers
 
 MEMORY = 2**30
 """Bytes that the activations of one batch may take."""
@@ -24,6 +26,36 @@ MOST_AT_ONCE = 1024
 
 #: Told how many strata are done, of how many.
 Progress = Callable[[int, int], None]
+
+
+class Predicted(NamedTuple):
+    """What a checkpoint answered to one stratum of a suite."""
+
+    checkpoint: int
+    stratum: Stratum
+    problems: Problems
+    symbols: Tokens  # [count, slots], least significant first
+    targets: Tokens
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """Which answer symbols are right, pads included: `[count, slots]`. A problem is right if all of them are."""
+        return self.symbols == self.targets
+
+    def rows(self, run: str, suite: Suite, seed: int) -> Iterator[dict[str, Any]]:
+        """Each problem with its answer, the model's response and the places where they differ, 0 for the ones; also
+        what `digitwise score` needs."""
+        name, task = self.stratum.name, self.stratum.task
+        where = f"{suite.name}-v{suite.version}-{self.stratum.length}{name and '-' + name.replace(' ', '-')}-s{seed}"
+        texts = zip(task.render(self.problems), read_answers(self.targets), read_answers(self.symbols), strict=True)
+        for index, (problem, answer, response) in enumerate(texts):
+            yield {
+                "id": f"{run}-{self.checkpoint}-{where}-{index}", "run": run, "checkpoint": self.checkpoint,
+                "suite": suite.name, "version": suite.version, "length": self.stratum.length, "stratum": name,
+                "task": type(task).__name__.lower(), "seed": seed, "problem": problem, "answer": answer,
+                "response": response, "right": bool(self.right[index].all()),
+                "places": np.flatnonzero(~self.right[index]).tolist(),
+            }  # fmt: skip
 
 
 def answer(model: Model, batch: Batch) -> Answers:
@@ -39,7 +71,7 @@ def answer(model: Model, batch: Batch) -> Answers:
 
 
 def correct_symbols(model: Model, task: Task, problems: Problems) -> NDArray[np.bool_]:
-    """Return which answer symbols are right, pads included: `[count, slots]`. A problem is right if all of them are."""
+    """Return which answer symbols are right, pads included: `[count, slots]`."""
     batch = task.encode(problems)
     return answer(model, batch).symbols_BS.numpy() == batch.targets
 
@@ -72,11 +104,12 @@ def evaluate(
     seed: int = 0,
     checkpoints: str = "last",
     progress: Progress = lambda done, total: None,
+    watch: Callable[[Predicted], None] | None = None,
 ) -> list[Count]:
-    """Test checkpoints of a run, write the counts into its folder and return them.
+    """Test checkpoints of a run, write the counts of each stratum into its folder at once, and return them all.
 
-    What was counted before with the same seed and number of problems is not counted again. No validation problem is
-    ever in a test.
+    What was counted before with the same seed and number of problems is not counted again, unless `watch` wants to see
+    every answer. No validation problem is ever in a test.
     """
     experiment = run.experiment
     chosen = lookup(suite, SUITES, "suite") if isinstance(suite, str) else suite
@@ -95,17 +128,21 @@ def evaluate(
                 drawn = drawn.without(reserved[stratum.length])
             key = (chosen.name, chosen.version, stratum.length, stratum.name)
             cells = [cell for cell in before if (*cell.key[:4], *cell.key[5:]) == (*key, seed, checkpoint)]
-            if not any(cell.group == "" and cell.tried == len(drawn) for cell in cells):
-                right = correct_symbols(model_at(checkpoint), stratum.task, drawn)
-                groups = {"": np.asarray(right.all(1)), **chosen.tally(stratum, drawn, right)}
+            if watch is not None or not any(cell.group == "" and cell.tried == len(drawn) for cell in cells):
+                batch = stratum.task.encode(drawn)
+                symbols = answer(model_at(checkpoint), batch).symbols_BS.numpy()
+                found = Predicted(checkpoint, stratum, drawn, symbols, batch.targets)
+                groups = {"": np.asarray(found.right.all(1)), **chosen.tally(stratum, drawn, found.right)}
                 cells = [
                     Count(*key, group, seed, checkpoint, tried=len(hits), correct=int(hits.sum()))
                     for group, hits in groups.items()
                 ]
+                run.add_counts(cell for cell in cells if cell.tried >= largest.get(cell.key, 0))
+                if watch is not None:
+                    watch(found)
             results += cells
             done += 1
             progress(done, len(strata) * len(steps))
-        run.add_counts(cell for cell in results if cell.tried >= largest.get(cell.key, 0))
     return results
 
 

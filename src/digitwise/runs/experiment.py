@@ -1,22 +1,28 @@
 """An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
 
-import json
+import hashlib
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from digitwise.config import restore
+from digitwise.config import describe, restore, successor
 from digitwise.data import DISTRIBUTIONS, UniformLengths
 from digitwise.encodings import ENCODINGS, Encoding, Relative
 from digitwise.models import ARCHITECTURES, Architecture, Blueprint, Model
 from digitwise.rng import generator
 from digitwise.runs.engine import OPTIMIZERS
+from digitwise.tables import flat, read_json
 from digitwise.tasks import TASKS, Addition, Distribution, Task
 from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS
+
+LONGEST = 100_000
+"""Digits of numbers in training, and width of a canvas: what is beyond is refused before memory is taken for it."""
+MEMORY = 2**36
+"""Bytes that one problem, or all weights, may take in training."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,11 @@ class Experiment:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
         if self.training.pool and self.task.longest is None:
             raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
-        self.data.width(self.task.longest)  # refuses what does not fit the canvas
+        width = self.data.width(self.task.longest)  # refuses what does not fit the canvas
+        if max(width, self.task.longest or 0) > LONGEST:
+            raise ValueError(
+                f"training on {max(width, self.task.longest or 0):,} places is beyond {LONGEST:,}, the most"
+            )
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
             if length < 1 or length > (self.task.longest or length):
                 raise ValueError(
@@ -115,9 +125,24 @@ class Experiment:
 
     def rehearse(self) -> None:
         """Refuse at once what would fail later: draw problems, and build the model without memory for its weights."""
-        self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2))
-        with torch.device("meta"):
-            self.build()
+        tokens = self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2)).tokens
+        try:
+            with torch.device("meta"):
+                model = self.build()
+        except (RuntimeError, IndexError, OverflowError) as error:
+            parts = {**flat(describe(self.encoding), "encoding"), **flat(describe(self.architecture), "architecture")}
+            wrong = [
+                f"{name} must not be negative, and {n} is" for name, n in parts.items() if type(n) is int and n < 0
+            ]
+            reason = "; ".join(wrong) or str(error)
+            raise ValueError(f"{self.encoding} and {self.architecture} do not make a model: {reason}") from error
+        weights = 4 * 4 * sum(weight.numel() for weight in model.parameters())  # with gradients and two means
+        drawn = 64 * max(self.training.batch, self.training.pool) * tokens.shape[1]
+        activations = 4 * model.floats(tokens.shape[1])
+        for what, size in ("one problem", activations), ("the model", weights), ("a batch or a pool", drawn):
+            if size > MEMORY:
+                needed = f"{what} would take {size / 2**30:,.0f} GB in training, beyond {MEMORY // 2**30} GB, the most"
+                raise ValueError(f"{needed}: choose something smaller")
 
     @property
     def trained_length(self) -> int:
@@ -146,6 +171,30 @@ def classes() -> dict[str, Any]:
     return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}
 
 
+def changes_in_words(recipe: Experiment, experiment: Experiment) -> str:
+    """What was changed in a recipe's experiment, for a file name: `encoding=uniform-steps=500`, or a hash where that is
+    long. Name and seed have places of their own."""
+    words: dict[str, str] = {}
+    for part in (f.name for f in fields(Experiment) if f.name not in ("name", "seed")):
+        old, new = getattr(recipe, part), getattr(experiment, part)
+        if type(old) is not type(new):
+            known = {kind: name for name, kind in CHOICES[part].items()}
+            words[part] = known.get(type(new), type(new).__name__)
+            old = successor(old, type(new))
+        before, after = flat(describe(old), part), flat(describe(new), part)
+        for path in (path for path, value in after.items() if before.get(path) != value):
+            name = path.removesuffix(".kind").rpartition(".")[2]
+            words[path if name in words else name] = _word(after[path])
+    text = re.sub(r"[^\w.,=+-]", "_", "-".join(f"{name}={word}" for name, word in words.items()))
+    return text if len(text) <= 80 else f"changed-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_word, value))
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
 def read_experiment(path: Path) -> Experiment:
     """Return the experiment that a config.json describes, also of an earlier format."""
     data = read_json(path)
@@ -156,7 +205,7 @@ def read_experiment(path: Path) -> Experiment:
         experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
         if not isinstance(experiment, Experiment):
             raise ValueError(f"it holds {type(experiment).__name__}")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise ValueError(f"{path} does not describe an experiment: {error}") from error
     return experiment
 
@@ -178,10 +227,3 @@ def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
         kept = ("layers", "width", "heads", "feedforward", "dropout")
         new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
     return new
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error

@@ -1,9 +1,9 @@
 """A run is a folder, and only this file touches it.
 
     config.json         the resolved experiment
-    environment.json    versions and machine it was made with
+    environment.json    versions, machine and commit it was made with
     metrics.jsonl       loss while training; accuracy on the validation set at each checkpoint
-    checkpoints/N.safetensors   weights after N steps, for each kept step
+    checkpoints/N.safetensors   weights after N steps, for each kept step, with a checksum
     state.pt            what resuming needs, until training is finished
     counts.json         results of evaluations
 
@@ -11,6 +11,7 @@ Every file but the log is written beside its place and moved there in one step, 
 """
 
 import json
+import math
 import os
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -18,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from digitwise.config import describe
 from digitwise.counts import Count, updated
-from digitwise.runs.engine import environment
-from digitwise.runs.experiment import FORMAT, Experiment, read_experiment, read_json
+from digitwise.runs.engine import environment, load_weights, locked, save_weights
+from digitwise.runs.experiment import FORMAT, Experiment, changes_in_words, read_experiment
+from digitwise.tables import read_json, replacing, rows_to_json
+
+NUMBERS = ("loss", "validation", "seconds")
+"""What a row of metrics.jsonl may measure."""
 
 
 class Run:
@@ -36,7 +39,7 @@ class Run:
         folder = Path(folder)
         if not is_main_process():
             return cls(folder, experiment)
-        refuse_taken(folder)
+        refuse_taken(folder, experiment)
         experiment.rehearse()
         folder.mkdir(parents=True, exist_ok=True)
         run = cls(folder, experiment)
@@ -61,7 +64,7 @@ class Run:
         path = self._weights(step)
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as temporary:
-            save_file({name: tensor.contiguous() for name, tensor in weights.items()}, temporary)
+            save_weights(weights, temporary)
 
     def _weights(self, step: int) -> Path:
         return self.folder / "checkpoints" / f"{step}.safetensors"
@@ -70,13 +73,11 @@ class Run:
         path = self._weights(step)
         if not path.exists():
             raise ValueError(f"{self.folder} holds results but not the weights of step {step}: train it again")
-        try:
-            return load_file(path)
-        except (SafetensorError, OSError) as error:
-            raise ValueError(f"{path} is damaged: {error}") from error
+        return load_weights(path)
 
     def select(self, which: str) -> list[int]:
-        """Steps of kept checkpoints: `last`, `best` (on the validation set), `all`, numbers, or several with commas."""
+        """Steps of kept checkpoints: `last`, `best` (on the validation set), `all`, numbers, ranges, or several of them
+        with commas."""
         there = self.checkpoints()
         if not there:
             raise ValueError(f"{self.folder} has no checkpoint yet: digitwise train --resume {self.folder}")
@@ -88,11 +89,14 @@ class Run:
                 chosen.add(there[-1])
             elif word == "best":
                 chosen.add(self.best())
-            elif word.isdigit() and int(word) in there:
-                chosen.add(int(word))
             else:
-                known = ", ".join(map(str, there))
-                raise ValueError(f"no checkpoint '{word}' in {self.folder}; there is last, best, all, {known}")
+                first, _, last = word.partition("-")
+                numbers = all(part.isdecimal() and len(part) < 19 for part in (first, last or first))
+                found = [step for step in there if numbers and int(first) <= step <= int(last or first)]
+                if not found:
+                    known = ", ".join(map(str, there))
+                    raise ValueError(f"no checkpoint '{word}' in {self.folder}; there is last, best, all, {known}")
+                chosen |= set(found)
         return sorted(chosen)
 
     def best(self) -> int:
@@ -122,7 +126,8 @@ class Run:
         try:
             return torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:  # torch raises whatever its parts raise
-            raise ValueError(f"{path} is damaged: {str(error).splitlines()[0]}") from error
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise ValueError(f"{path} is damaged ({reason}): train it anew in another --out") from error
 
     def drop_state(self) -> None:
         (self.folder / "state.pt").unlink(missing_ok=True)
@@ -130,8 +135,12 @@ class Run:
     # Metrics
 
     def log(self, **row: Any) -> None:
-        with open(self.folder / "metrics.jsonl", "a") as file:
-            file.write(json.dumps(row) + "\n")
+        path = self.folder / "metrics.jsonl"
+        try:
+            with open(path, "a") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise OSError(f"{path} cannot be written: {error.strerror}") from error
 
     def metrics(self) -> list[dict[str, Any]]:
         path = self.folder / "metrics.jsonl"
@@ -142,9 +151,13 @@ class Run:
         for number, line in enumerate(lines, start=1):
             try:
                 row = json.loads(line)
-            except json.JSONDecodeError:
+            except (ValueError, RecursionError):
                 row = None
-            if isinstance(row, dict) and isinstance(row.get("step"), int):
+            if (
+                isinstance(row, dict)
+                and type(row.get("step")) is int
+                and all(_measured(row.get(n, 0)) for n in NUMBERS)
+            ):
                 rows.append(row)
             elif number < len(lines):  # the last line may have been cut off by a kill
                 raise ValueError(f"{path} is damaged in line {number}")
@@ -176,18 +189,19 @@ class Run:
 
     def counts(self) -> list[Count]:
         path = self.folder / "counts.json"
+        rows = read_json(path) if path.exists() else []
         try:
-            rows = read_json(path) if path.exists() else []
             if not isinstance(rows, list):
-                raise ValueError(f"{path} is damaged: it is no list")
+                raise TypeError("it is not a list")
             return [Count(**row) for row in rows]
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}") from error
 
     def add_counts(self, new: Iterable[Count]) -> list[Count]:
-        counts = updated(self.counts(), new)
-        with replacing(self.folder / "counts.json") as temporary:
-            temporary.write_text(rows_to_json(map(asdict, counts)) + "\n")
+        with locked(self.folder / "config.json", wait=True):  # another process may be testing the same run
+            counts = updated(self.counts(), new)
+            with replacing(self.folder / "counts.json") as temporary:
+                temporary.write_text(rows_to_json(map(asdict, counts)) + "\n")
         return counts
 
     def _write_json(self, name: str, value: Any) -> None:
@@ -195,25 +209,8 @@ class Run:
             temporary.write_text(json.dumps(value, indent=1) + "\n")
 
 
-def rows_to_json(rows: Iterable[dict[str, Any]]) -> str:
-    """A list with one row a line, so that differences can be read."""
-    return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
-
-
-class replacing:
-    """Write to a temporary file, then move it into place when all went well."""
-
-    def __init__(self, path: Path):
-        self.path, self.temporary = path, path.with_name(f".{path.name}.{os.getpid()}")
-
-    def __enter__(self) -> Path:
-        return self.temporary
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if kind is None:
-            os.replace(self.temporary, self.path)
-        else:
-            self.temporary.unlink(missing_ok=True)
+def _measured(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def is_main_process() -> bool:
@@ -221,14 +218,21 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
-def refuse_taken(folder: Path) -> None:
-    if is_main_process() and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
+def refuse_taken(folder: Path, experiment: Experiment) -> None:
+    """Refuse a folder that holds anything but what a start that was cut off leaves: no config.json."""
+    if not is_main_process() or not folder.exists():
+        return
+    if folder.is_dir() and all(p.name == "environment.json" or p.name.startswith(".") for p in folder.iterdir()):
+        return
+    if (folder / "config.json").is_file() and read_experiment(folder / "config.json") != experiment:
+        raise ValueError(f"{folder} holds another experiment: choose another --name or --out")
+    raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
 
 
-def home(root: Path, arm: str, experiment: Experiment) -> Path:
-    """Where the run of an experiment lives below a folder of results."""
-    return Path(root) / experiment.name / f"{arm}-seed{experiment.seed}"
+def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
+    """Where the run of an experiment lives below a folder of results; what was changed in a recipe's shows."""
+    changed = "" if recipe is None else changes_in_words(recipe, experiment)
+    return Path(root) / experiment.name / "-".join(part for part in (arm, changed, f"seed{experiment.seed}") if part)
 
 
 def find_runs(root: Path) -> list[Run]:

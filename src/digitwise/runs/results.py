@@ -2,20 +2,20 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from digitwise.counts import Case, Count, Numbered, OverSeeds, merge, value_of
-from digitwise.plots import COLOURS, FAR, STYLES, legend_below, new_figure, save, seeds_and_median
-from digitwise.runs.experiment import read_json
-from digitwise.runs.folder import Run, replacing, rows_to_json
+from digitwise.config import describe
+from digitwise.counts import Case, Count, Numbered, OverSeeds, merge
+from digitwise.data import Suite
+from digitwise.plots import COLOURS, STYLES, Curve, draw, fewest_problems, legend_below, new_figure, save
+from digitwise.runs.folder import Run
+from digitwise.tables import flat, read_json, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
 
-#: Medians that reach this, and at no length are below that, are drawn by wrong answers: at the top of an axis from 0 to
-#: 1 nothing could be told apart.
-NEARLY, LEAST = 0.99, 0.75
+FEW = 5
+"""Lengths that are drawn where each has a curve of its own."""
 
 
 def over_seeds(runs: Sequence[Run]) -> list[dict[str, Any]]:
@@ -59,20 +59,6 @@ def per_seed(seeds: Sequence[Sequence[Count]], by: Callable[[Count], Key]) -> di
         for key, count in merge(counts, by).items():
             found.setdefault(key, {})[seed] = count
     return {key: OverSeeds("these runs", by_seed) for key, by_seed in found.items()}
-
-
-def fewest_problems(found: OverSeeds) -> int:
-    return min(count.tried for count in found.by_seed.values() if isinstance(count, Count))
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Accuracy over length, or over anything else that is a number, of one or more seeds."""
-
-    label: str
-    points: dict[float, OverSeeds]
-    family: str = ""
-    """Curves of one family have one colour and differ in their lines."""
 
 
 def by_length(label: str, *seeds: Sequence[Count]) -> Curve:
@@ -127,80 +113,80 @@ def _curves(
     return curves
 
 
-def draw(
-    curves: Sequence[Curve], path: Path, title: str = "", trained: int | None = None, xlabel: str = "digits"
-) -> Path:
-    """Draw one curve per method: the median over seeds with every seed as a thin line, or one seed with its 95 %
-    interval. Lengths seen in training are shaded.
-
-    Where medians are nearly 1 at all lengths, the axis has the share of wrong answers, logarithmic.
-    """
+def draw_learning(runs: Sequence[Run], what: str, path: Path) -> tuple[Path, list[str]]:
+    """Draw the loss or the accuracy on the validation set over steps; return the file and the names of the curves."""
     figure, axes = new_figure(height=4.2)
-    if trained is not None:
-        axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0, label="lengths in training")
-    medians = [found.median for curve in curves for found in curve.points.values()]
-    wrong = xlabel == "digits" and min(medians, default=0.0) >= LEAST and max(medians) >= NEARLY
-    several = len({curve.family for curve in curves}) > 1  # of one family alone every curve has its own colour
-    names = [(several and curve.family) or curve.label for curve in curves]
-    families = list(dict.fromkeys(names))
-    for index, (curve, name) in enumerate(zip(curves, names, strict=True)):
-        colour, member = families.index(name), names[:index].count(name)
-        style = STYLES[(member + colour // len(COLOURS)) % len(STYLES)]
-        _draw(axes, curve, COLOURS[colour % len(COLOURS)], style, 0.5 * 0.88**index if wrong else None)
-    axes.set_xlabel(xlabel)
-    axes.set_title(title, fontsize=10)
-    points = [x for curve in curves for x in curve.points]
-    if max(points, default=0) > FAR:
-        axes.set_xscale("log")
-        axes.set_xlim(left=max(0.9, 0.9 * min(points)))
-    else:
-        axes.xaxis.get_major_locator().set_params(integer=True)
-        if points:
-            axes.set_xlim(left=min(points) - 0.5)
-    if wrong:
-        _resolution(axes, curves)
-    else:
-        axes.set(ylabel="exact match", ylim=(-0.02, 1.03))
+    labels = names(runs)
+    for index, (run, label) in enumerate(zip(runs, labels, strict=True)):
+        points = {row["step"]: row[what] for row in run.metrics() if what in row}
+        if not points:
+            raise ValueError(f"{run.folder} has logged no {what} yet: digitwise train --resume {run.folder}")
+        style = {"color": COLOURS[index % len(COLOURS)], "ls": STYLES[index // len(COLOURS) % len(STYLES)]}
+        marker = "o" if what == "validation" else None
+        axes.plot(list(points), list(points.values()), label=label, marker=marker, ms=3.5, lw=1.5, **style)
+    if what == "loss":
+        axes.set_yscale("log")
+    axes.set(xlabel="step", ylabel={"loss": "training loss", "validation": "exact match on validation problems"}[what])
     legend_below(figure, axes)
-    return save(figure, path)
+    return save(figure, path), labels
 
 
-def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | None) -> None:
-    """A curve of accuracy; or of wrong answers, if it is said at how many of them no wrong one is drawn."""
-    seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
-    lines = [{x: found.by_seed[seed] for x, found in curve.points.items() if seed in found.by_seed} for seed in seeds]
-
-    def value(x: float, accuracy: float) -> float:
-        return accuracy if none_wrong is None else max(1 - accuracy, none_wrong / fewest_problems(curve.points[x]))
-
-    values = [{x: value(x, value_of(measured)) for x, measured in line.items()} for line in lines]
-    seeds_and_median(axes, values, colour, curve.label, marker="o", ms=3.5, ls=style)
-    if len(seeds) == 1:
-        low, high = zip(
-            *([value(x, bound) for bound in found.interval] for x, found in curve.points.items()), strict=True
-        )
-        axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)
-    if none_wrong is not None:
-        flawless = [x for x, found in curve.points.items() if found.median == 1]
-        marks = [value(x, 1.0) for x in flawless]
-        axes.plot(flawless, marks, ls="", marker="o", ms=3.5, mfc="white", color=colour, zorder=3)
+def names(runs: Sequence[Run]) -> list[str]:
+    """What tells runs apart: the names of their folders and, where these are equal, the fields that differ."""
+    short = [run.folder.resolve().name for run in runs]
+    if len(set(short)) == len(runs):
+        return short
+    described = [flat(describe(run.experiment)) for run in runs]
+    differ = [path for path in dict.fromkeys(p for one in described for p in one)
+              if len({str(one.get(path)) for one in described}) > 1]  # fmt: skip
+    objects = tuple(path.removesuffix("kind") for path in differ if path.endswith(".kind"))
+    told = [path for path in differ if path.endswith(".kind") or not path.startswith(objects)]
+    labels = []
+    for name, one in zip(short, described, strict=True):
+        words = [f"{path.removesuffix('.kind').rpartition('.')[2]} {one.get(path)}" for path in told]
+        labels.append(", ".join([name, *words]))
+    if len(set(labels)) == len(runs) and max(map(len, labels)) <= 80:
+        return labels
+    return [str(run.folder) for run in runs]
 
 
-def _resolution(axes: Any, curves: Sequence[Curve]) -> None:
-    """An axis of wrong answers: the line below which a number of problems shows nothing, and what stands there."""
-    problems: dict[float, int] = {}
-    for curve in curves:
-        for x, found in curve.points.items():
-            problems[x] = min(fewest_problems(found), problems.get(x, fewest_problems(found)))
-    xs = sorted(problems)
-    axes.plot(
-        xs, [1 / problems[x] for x in xs], ":", color="#555555", lw=1.2, label="resolution: one wrong answer per seed"
+def draw_tested(runs: Sequence[Run], suite: Suite, by: str, path: Path) -> tuple[Path, list[str]]:
+    """Draw what runs answered on a suite, over length or over places; return the file and the names of the curves."""
+    posed = {", ".join(map(str, run.experiment.task.kinds)): run.folder for run in runs}
+    if len(posed) > 1:
+        told = "; ".join(f"{folder}: {kinds}" for kinds, folder in posed.items())
+        raise ValueError(f"the runs are of different tasks, which need one figure each ({told})")
+    curves, places = [], False
+    for run, name in zip(runs, names(runs), strict=True):
+        tested = [count for count in run.counts() if (count.suite, count.version) == (suite.name, suite.version)]
+        if not tested:
+            hint = f"digitwise eval {run.folder} --suite {suite.name}"
+            raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
+        places = any(count.group.startswith("place ") for count in tested)
+        steps = sorted({count.checkpoint for count in tested})
+        for step in steps if by == "checkpoint" else steps[-1:]:
+            title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
+            label = ", ".join(part for part in (name if len(runs) > 1 or by == "run" else "", title) if part)
+            counts = [count for count in tested if count.checkpoint == step]
+            curves += by_place(label, counts) if places else by_kind(label, [c for c in counts if not c.group])
+    lengths = {run.experiment.trained_length for run in runs}
+    trained = lengths.pop() if len(lengths) == 1 and not places else None
+    xlabel = "place of the answer, 0 for the ones" if places else "digits"
+    drawn = draw(curves, path, f"Exact match on the {suite.name} suite", trained, xlabel)
+    return drawn, [curve.label for curve in curves]
+
+
+def by_place(label: str, counts: Sequence[Count]) -> list[Curve]:
+    """Accuracy over places, with one curve for each of a few lengths and for each kind of problems."""
+    lengths = sorted({count.length for count in counts})
+    few = {lengths[round(i * (len(lengths) - 1) / max(FEW - 1, 1))] for i in range(FEW)}
+    chosen = [count for count in counts if count.group and count.length in few]
+    return _curves(
+        label,
+        [chosen],
+        lambda count: ", ".join(part for part in (f"{count.length} digits", count.stratum) if part),
+        lambda count: Numbered.parse(count.group).number,
     )
-    axes.plot(
-        [], [], ls="", marker="o", ms=3.5, mfc="white", color="#555555", label="none wrong, drawn below the resolution"
-    )
-    axes.set_yscale("log")
-    axes.set(ylabel="share of wrong answers", ylim=(0.2 / max(problems.values()), 1.3))
 
 
 def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:

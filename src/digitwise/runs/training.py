@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import numpy as np
@@ -15,10 +15,10 @@ from torch import Tensor
 
 from digitwise.models import Model
 from digitwise.rng import generator
-from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
+from digitwise.runs.engine import OPTIMIZERS, Engine, locked, loss_of, seeded
 from digitwise.runs.evaluation import validate
 from digitwise.runs.experiment import Experiment, Training
-from digitwise.runs.folder import Run
+from digitwise.runs.folder import Run, is_main_process
 from digitwise.tasks import Batch
 
 LOG_EVERY = 10
@@ -72,6 +72,11 @@ def rate_at(step: int, training: Training) -> float:
 
 def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
     """Train a run to its last step from wherever it stands. `progress` is told each step and its loss."""
+    with locked(run.folder) if is_main_process() else nullcontext():
+        _train(run, progress)
+
+
+def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     experiment, training = run.experiment, run.experiment.training
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
