@@ -12,6 +12,7 @@ import pytest
 import torch
 from small import SMALL
 
+from digitwise import plots
 from digitwise.cli import main
 from digitwise.counts import Count, wilson
 from digitwise.data import ExactLength, UniformLengths
@@ -224,7 +225,7 @@ def curve(label: str, *correct: int, family: str = "") -> results.Curve:
 def axes(monkeypatch):
     """The axes of the last figure that was drawn, instead of a file."""
     kept = []
-    monkeypatch.setattr(results, "save", lambda figure, path: kept.append(figure.axes[0]))
+    monkeypatch.setattr(plots, "save", lambda figure, path: kept.append(figure.axes[0]))
     return kept
 
 

@@ -122,7 +122,8 @@ def test_the_names_in_committed_results_stay_as_they_are():
 
 def test_seeds_are_thin_lines_under_their_median_and_one_seed_has_a_band(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(results, "save", lambda figure, path: drawn.append(figure) or plots.save(figure, path))
+    save = plots.save
+    monkeypatch.setattr(plots, "save", lambda figure, path: drawn.append(figure) or save(figure, path))
     counts = [[Count("uniform", 1, n, "", "", 0, 20, 100, right + n) for n in (1, 2)] for right in (90, 50, 70)]
     for several in (counts, counts[:1]):
         results.draw([results.by_length("a", *several)], tmp_path / "a.png", "title", trained=1)
