@@ -184,7 +184,7 @@ def test_gaps_are_charged_to_their_own_stratum_whatever_the_ids_are(own_ids, tmp
 
 
 def test_sentences_are_read_and_the_shares_are_said(tmp_path, capsys):
-    path, rows = rows_in(tmp_path, lengths=[6], count=6, of=6)
+    path, rows = rows_in(tmp_path, lengths=[6], count=6, of=7)
     answers = [int(row["answer"]) for row in rows]
     said = [
         f"{answers[0]:,}",
@@ -199,6 +199,7 @@ def test_sentences_are_read_and_the_shares_are_said(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     found = document["answers"]
     assert (found["right"], found["malformed"], found["not_found"]) == (3, 3, 1)
+    assert found["missing"] == 1  # of the answers that were given:
     assert document["shares"] == {"extracted": round(2 / 6, 4), "not_found": round(1 / 6, 4)}
     assert main(["score", str(path), "--extract", "last-number"]) == 0
     assert "0.333; in which no number was found: 0.167" in capsys.readouterr().out
@@ -281,6 +282,13 @@ def test_the_score_agrees_with_a_second_count(data, suite, count, bom):
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers.jsonl"
         path.write_text("\n".join(lines), encoding="utf-8-sig" if bom else "utf-8")
+        if lines and set(fates) - {"lost", "garbage"}:  # with the file of problems whole strata may be lost
+            counts, found = exchange.score(path, save(Path(folder) / "problems.jsonl", rows))
+            right = Counter((row["length"], row["stratum"]) for fate, row in kept if fate in ("right", "unicode"))
+            assert {(c.length, c.stratum): (c.tried, c.correct) for c in counts} == {
+                cell: (of, right[cell]) for cell, of in strata.items()
+            }
+            assert found["missing"] == sum(fate in ("lost", "garbage", "no response") for fate in fates)
         if not wanted:
             with pytest.raises(ValueError, match="has no"):
                 exchange.score(path)

@@ -180,7 +180,8 @@ def score(options: argparse.Namespace) -> None:
     faults = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in said.items() if name != "problems")
     note = f"{said['problems']} problems: {faults}; what is not right counts as wrong"
     if options.extract:
-        shares = {name: round(said[name] / max(said["problems"], 1), 4) for name in ("extracted", "not_found")}
+        given = max(said["problems"] - said["missing"], 1)
+        shares = {name: round(said[name] / given, 4) for name in ("extracted", "not_found")}
         document["shares"] = shares
         note += "\nshare of answers with the number taken out of a sentence: {extracted:.3f}; in which no number was "
         note = f"{note}found: {{not_found:.3f}}".format(**shares)
