@@ -215,7 +215,7 @@ def test_the_suite_of_places_is_drawn_over_places(root, capsys, monkeypatch, tmp
     monkeypatch.setattr(results, "draw", lambda curves, path, *given: drawn.append((curves, given)) or path)
     succeeds(capsys, "figure", root / "a" / "quickstart" / "relative-seed0", "--suite", "places")
     (curves, (_, trained, xlabel)) = drawn[0]
-    assert [curve.label.split(", ")[-1] for curve in curves] == [f"{n} digits" for n in (1, 3, 5, 7, 9)]
+    assert [curve.label for curve in curves] == ["1 digit", "3 digits", "5 digits", "7 digits", "9 digits"]
     assert [list(curve.points) for curve in curves] == [list(range(n + 1)) for n in (1, 3, 5, 7, 9)]
     assert trained is None and "place" in xlabel
 

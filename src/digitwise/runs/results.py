@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from digitwise.config import describe
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge
 from digitwise.data import Suite
-from digitwise.plots import COLOURS, STYLES, Curve, draw, fewest_problems, legend_below, new_figure, save
+from digitwise.plots import COLOURS, STYLES, Curve, draw, fewest_problems, legend_below, new_figure, plural, save
 from digitwise.runs.folder import Run
 from digitwise.tables import flat, read_json, replacing, rows_to_json
 
@@ -124,7 +124,8 @@ def draw_learning(runs: Sequence[Run], what: str, path: Path) -> tuple[Path, lis
         style = {"color": COLOURS[index % len(COLOURS)], "ls": STYLES[index // len(COLOURS) % len(STYLES)]}
         marker = "o" if what == "validation" else None
         axes.plot(list(points), list(points.values()), label=label, marker=marker, ms=3.5, lw=1.5, **style)
-    if what == "loss":
+    losses = [row["loss"] for run in runs for row in run.metrics() if "loss" in row]
+    if what == "loss" and max(losses) > 10 * min(losses) > 0:
         axes.set_yscale("log")
     axes.set(xlabel="step", ylabel={"loss": "training loss", "validation": "exact match on validation problems"}[what])
     legend_below(figure, axes)
@@ -166,7 +167,9 @@ def draw_tested(runs: Sequence[Run], suite: Suite, by: str, path: Path) -> tuple
         steps = sorted({count.checkpoint for count in tested})
         for step in steps if by == "checkpoint" else steps[-1:]:
             title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
-            label = ", ".join(part for part in (name if len(runs) > 1 or by == "run" else "", title) if part)
+            label = ", ".join(
+                part for part in (name if len(runs) > 1 or (by == "run" and not places) else "", title) if part
+            )
             counts = [count for count in tested if count.checkpoint == step]
             curves += by_place(label, counts) if places else by_kind(label, [c for c in counts if not c.group])
     lengths = {run.experiment.trained_length for run in runs}
@@ -184,7 +187,7 @@ def by_place(label: str, counts: Sequence[Count]) -> list[Curve]:
     return _curves(
         label,
         [chosen],
-        lambda count: ", ".join(part for part in (f"{count.length} digits", count.stratum) if part),
+        lambda count: ", ".join(part for part in (plural(count.length, "digit"), count.stratum) if part),
         lambda count: Numbered.parse(count.group).number,
     )
 
