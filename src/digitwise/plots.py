@@ -1,4 +1,4 @@
-"""One style for all figures, and curves of accuracy in it. Only this file imports matplotlib, when something is drawn."""
+"""One style for all figures, and curves of accuracy in it. Only this file imports matplotlib, and only to draw."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
