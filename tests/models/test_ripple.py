@@ -177,3 +177,39 @@ def test_models_without_a_canvas_refuse_what_they_cannot_be():
         Ripple(COLUMNS, Relative(), Arithmetic().extent, 14, 11)
     with pytest.raises(ValueError, match="multiple of heads"):
         Columns(width=10, heads=4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_windows_of_places_change_no_answer(name, monkeypatch):
+    """All that a window needs of those below is what their highest place remembers."""
+    model, tokens, coordinates = problem(name, length=40)
+    monkeypatch.setattr("digitwise.models.ripple.STILL", 1e-5)
+    sizes, original = [], Ripple._cells
+    monkeypatch.setattr(Ripple, "_cells", lambda *a: (sizes.append(a[2].cells_RP.shape[1]), original(*a))[1])
+    with torch.inference_mode():
+        whole = model.answer(tokens, coordinates)
+        monkeypatch.setattr("digitwise.models.ripple.WINDOW", 1)
+        windows = model.answer(tokens, coordinates)
+    places = int(coordinates.place.max()) + 1
+    assert (
+        sizes[0] == places and sizes[1] == 8 and set(sizes[2:-1]) == {9} and sum(sizes[1:]) - len(sizes) + 2 == places
+    )
+    assert torch.equal(whole.symbols_BS, windows.symbols_BS)
+    torch.testing.assert_close(whole.confidence_BS, windows.confidence_BS, rtol=1e-3, atol=1e-4)
+    assert (windows.rounds_B <= whole.rounds_B).all()
+
+
+def test_long_numbers_need_little_more_memory_than_short_ones():
+    """The largest tensor of the network has the size of a window, whatever the length."""
+    model, tokens, coordinates = problem("sums", length=30_000, count=1)
+    largest = 0
+
+    def look(module: torch.nn.Module, _: object, out: torch.Tensor) -> None:
+        nonlocal largest
+        largest = max(largest, len(out.flatten(0, -2)))
+
+    for layer in model.layers:
+        layer.feedforward.register_forward_hook(look)
+    with torch.inference_mode():
+        assert model.answer(tokens, coordinates).symbols_BS.shape == (1, int(coordinates.place.max()) + 1)
+    assert 1000 < largest < 10_000

@@ -1,11 +1,11 @@
-"""Answers from trained models: problems as text in, what the network reads out as text out, in batches of equal length.
+"""Answers from trained models: problems as text in, what the network reads out as text out, in batches of like length.
 
 Nothing here computes with the digits of a problem. Text becomes tokens, the model answers, and its symbols become text
 again. Only `check` compares with the true answer.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,9 +30,9 @@ BUNDLED = Path(str(files("digitwise"))) / "answers" / "weights"
 ORDER = ("addition", "summands", "product1", "product3", "all")
 """Models in order of preference."""
 LONGEST = 1_000_000
-"""Digits of a number: a bound for memory."""
-AT_ONCE = 256
-"""Problems in one batch, and lines of a file that are read at once."""
+"""Digits of a number: a bound for time, about half a minute. Memory is bounded by windows (`models.ripple`)."""
+AT_ONCE = 1024
+"""Problems in one batch."""
 CARD = "card.md"
 
 
@@ -64,8 +64,8 @@ class Solver:
 
     def solve_many(self, problems: Iterable[str], check: bool = False) -> Iterator[Solution]:
         """Return solutions in the order of the problems. All problems are checked before the first is solved."""
-        if isinstance(problems, str):
-            raise ValueError("solve_many takes a list of problems: solve takes one")
+        if isinstance(problems, str | bytes) or not isinstance(problems, Iterable):
+            raise ValueError(f"solve_many takes a list of problems, not {type(problems).__name__}: solve takes one")
         return iter(solve([(self, self.admitted(Problem.parse(text))) for text in problems], check))
 
     def supports(self, kind: Kind) -> bool:
@@ -83,16 +83,21 @@ class Solver:
         return problem
 
     def batch(self, problems: list[Problem], check: bool) -> list[Solution]:
-        """Return the solutions of problems of one kind, at once."""
+        """Return the solutions of problems of one kind, at once.
+
+        Shorter ones are padded to the longest. Without a canvas that adds places above, and nothing flows down from
+        there: each answer is read on the places that its problem has by itself.
+        """
         columns = zip(*(problem.numbers for problem in problems), strict=True)
         posed = self.task.pose(problems[0].kind, [dg.parse(column) for column in columns])
         symbols, confidence, rounds = (part.numpy() for part in answer(self.model, self.task.encode(posed, False)))
         truth = dg.render(self.task.solve(posed)) if check else None
         solutions = []
         for row, problem in enumerate(problems):
-            text = read_answers(symbols[row : row + 1])[0]
+            slots = (self.task.longest or problem.length) + self.task.overflow
+            text = read_answers(symbols[row : row + 1, :slots])[0]
             text = text.lstrip("0") or "0" if problem.kind.operator == "-" else text
-            by_digit = [round(float(share), 4) for share in confidence[row, : len(text)][::-1]]
+            by_digit = confidence[row, : len(text)][::-1].astype(float).round(4).tolist()
             right = None if truth is None else text == truth[row]
             solutions.append(Solution(problem.text, text, by_digit, int(rounds[row]), self.name, right))
         return solutions
@@ -165,8 +170,13 @@ def choose(problem: Problem) -> Solver:
     return load(models[problem.kind])
 
 
-def solve(posed: list[tuple[Solver, Problem]], check: bool = False) -> list[Solution]:
-    """Return solutions in the order of the problems, worked out in batches of one model, one kind and one length."""
+def solve(
+    posed: list[tuple[Solver, Problem]], check: bool = False, progress: Callable[[int], None] = lambda done: None
+) -> list[Solution]:
+    """Return solutions in the order of the problems, worked out in batches of one model, one kind and like length.
+
+    `progress` is told how many are done.
+    """
 
     def together(index: int) -> tuple[str, str, int]:
         solver, problem = posed[index]
@@ -175,10 +185,13 @@ def solve(posed: list[tuple[Solver, Problem]], check: bool = False) -> list[Solu
     order = sorted(range(len(posed)), key=together)
     solutions: dict[int, Solution] = {}
     while order:
-        group = [index for index in order[:AT_ONCE] if together(index) == together(order[0])]
+        *same, length = together(order[0])
+        longest = (*same, length + max(4, length // 4))
+        group = [index for index in order[:AT_ONCE] if together(index) <= longest]
         order = order[len(group) :]
         found = posed[group[0]][0].batch([posed[index][1] for index in group], check)
         solutions |= dict(zip(group, found, strict=True))
+        progress(len(solutions))
     return [solutions[index] for index in range(len(posed))]
 
 

@@ -5,15 +5,23 @@ import json
 import queue
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from digitwise.cli.terminal import show
+from digitwise.cli.terminal import Bar, show
 
 if TYPE_CHECKING:
     from digitwise.answers.solver import Solution, Solver
+
+LINES, BYTES = 20_000, 4_000_000
+"""What is answered together, at most: problems of like length share a batch."""
+QUEUE = 4096
+"""Lines of a stream that may wait."""
+MANY = 1000
+"""Lines from which on progress is shown."""
+Line = tuple[int, bytes]
 
 
 def solve(options: argparse.Namespace) -> None:
@@ -21,12 +29,14 @@ def solve(options: argparse.Namespace) -> None:
 
     text, model = " ".join(options.problem), load(options.model) if options.model else None
     if text == "-":
-        _solve_lines(options, model, sys.stdin)
+        if sys.stdin is None:  # `<&-`
+            raise ValueError("the problems cannot be read: standard input is closed")
+        _solve_lines(options, model, ready(sys.stdin.buffer))
     elif _is_file(text):
-        with open(text, encoding="utf-8-sig") as lines:
-            _solve_lines(options, model, lines)
+        with open(text, "rb") as lines:
+            _solve_lines(options, model, ready(lines, stream=False))
     else:
-        _, error = _answer(options, model, [(0, text)])
+        _, error = _answer(options, model, [(0, text.encode(errors="surrogatepass"))])
         if error:
             raise ValueError(error)
 
@@ -34,14 +44,14 @@ def solve(options: argparse.Namespace) -> None:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except OSError:  # a long problem is no name of a file
+    except OSError:  # a long problem is not a name of a file
         return False
 
 
-def _solve_lines(options: argparse.Namespace, model: "Solver | None", lines: TextIO) -> None:
-    """Every line that is not empty. One that is no problem is said, and does not keep the others from an answer."""
+def _solve_lines(options: argparse.Namespace, model: "Solver | None", parts: Iterator[list[Line]]) -> None:
+    """Every line that is not empty. One that is not a problem is named, and the others are answered."""
     asked = refused = right = 0
-    for part in ready(lines):
+    for part in parts:
         chosen = [(number, line) for number, line in part if line.strip()]
         solutions, errors = _answer(options, model, chosen)
         asked, refused = asked + len(chosen), refused + len(chosen) - len(solutions)
@@ -51,41 +61,39 @@ def _solve_lines(options: argparse.Namespace, model: "Solver | None", lines: Tex
     if options.check:
         print(f"{right:,} of {asked:,} right", file=sys.stderr)
     if refused:
-        raise ValueError(f"{refused:,} of {asked:,} lines are no problems that can be solved")
+        raise ValueError(f"{refused:,} of {asked:,} lines are not problems that can be solved")
 
 
-def ready(lines: TextIO) -> Iterator[list[tuple[int, str]]]:
-    """Numbered lines, as many at once as have come in: a stream that waits for an answer gets it."""
-    from digitwise.answers.solver import AT_ONCE
-
-    waiting: queue.Queue[tuple[int, str] | None] = queue.Queue(4 * AT_ONCE)
+def ready(lines: Iterable[bytes], stream: bool = True) -> Iterator[list[Line]]:
+    """Numbered lines, many at once. A stream that waits for an answer gets it: there, as many as have come in."""
+    waiting: queue.Queue[Line | None] = queue.Queue(QUEUE)
     failures: list[Exception] = []
 
     def read() -> None:
         try:
-            for numbered in enumerate(lines, start=1):
-                waiting.put(numbered)
-        except (OSError, UnicodeError) as error:
+            for number, line in enumerate(lines, start=1):
+                if number == 1 and line[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                    raise ValueError("they are UTF-16, and must be UTF-8")
+                waiting.put((number, line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line))
+        except Exception as error:  # whatever it is: it must not leave the other thread waiting
             failures.append(error)
         waiting.put(None)
 
     threading.Thread(target=read, daemon=True).start()
+    part: list[Line] = []
+    size = 0
     while (line := waiting.get()) is not None:
-        part = [line]
-        while len(part) < AT_ONCE and not waiting.empty():
-            line = waiting.get()
-            if line is None:
-                waiting.put(None)  # for the loop outside
-                break
-            part.append(line)
-        yield part
+        part.append(line)
+        size += len(line[1])
+        if len(part) == LINES or size > BYTES or (stream and waiting.empty()):
+            yield part
+            part, size = [], 0
+    yield part
     if failures:
         raise ValueError(f"the problems cannot be read: {failures[0]}")
 
 
-def _answer(
-    options: argparse.Namespace, model: "Solver | None", lines: list[tuple[int, str]]
-) -> tuple[list["Solution"], str]:
+def _answer(options: argparse.Namespace, model: "Solver | None", lines: list[Line]) -> tuple[list["Solution"], str]:
     """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
     from digitwise.answers import Problem
     from digitwise.answers.solver import choose
@@ -94,19 +102,34 @@ def _answer(
     asked, errors = [], {}
     for number, line in lines:
         try:
-            problem = Problem.parse(line)
+            problem = Problem.parse(_text(line))
             solver = model or choose(problem)
             asked.append((solver, solver.admitted(problem)))
         except ValueError as refused:
             errors[number] = f"line {number}: {refused}" if number else str(refused)
-    solutions = run_solver(asked, options.check)
+    bar = Bar()
+
+    def progress(done: int) -> None:
+        if len(asked) >= MANY:
+            bar(f"lines {lines[0][0]:,} to {lines[-1][0]:,}", done, len(asked), "")
+
+    solutions = run_solver(asked, options.check, progress)
+    bar.close()
     remaining = iter(solutions)
     for number, line in lines:
         if number not in errors:
             print(_line(options, next(remaining)), flush=True)
         elif options.json and number:
-            print(json.dumps({"problem": line.strip(), "error": errors[number]}), flush=True)
+            print(json.dumps({"problem": line.decode(errors="replace").strip(), "error": errors[number]}), flush=True)
     return solutions, "\n".join(errors.values())
+
+
+def _text(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        shown = line.strip().decode(errors="replace")
+        raise ValueError(f"'{shown[:40]}' cannot be read: it is not UTF-8") from None
 
 
 def _line(options: argparse.Namespace, solution: "Solution") -> str:
