@@ -54,24 +54,24 @@ def describe(value: Any) -> Any:
     return value
 
 
-def restore(data: Any, kinds: Mapping[str, type]) -> Any:
-    """Return what `describe` described; `kinds` maps the names of our classes to them. Lists become tuples.
+def restore(data: Any, known: Mapping[str, type]) -> Any:
+    """Return what `describe` described; `known` maps the names of our classes to them. Lists become tuples.
 
     Nothing is imported for this: a class that is not ours must have been loaded before (`names.own`).
     """
     if isinstance(data, list):
-        return tuple(restore(item, kinds) for item in data)
+        return tuple(restore(item, known) for item in data)
     if not isinstance(data, dict):
         return data
-    kind = str(data.get("kind"))
-    if "from" not in data and kind not in kinds:
-        raise ValueError(f"unknown kind '{kind}'{did_you_mean(kind, kinds)}")
-    found: Any = own(kind, str(data["from"])) if "from" in data else kinds[kind]
-    known = {f.name for f in fields(found)}
-    unknown = set(data) - known - {"kind", "from"}
+    name = str(data.get("kind"))
+    if "from" not in data and name not in known:
+        raise ValueError(f"unknown kind '{name}'{did_you_mean(name, known)}")
+    found: Any = own(name, str(data["from"])) if "from" in data else known[name]
+    names = {f.name for f in fields(found)}
+    unknown = set(data) - names - {"kind", "from"}
     if unknown:
-        raise ValueError(f"{kind} has no field '{min(unknown)}'{did_you_mean(min(unknown), known)}")
-    return found(**{name: restore(item, kinds) for name, item in data.items() if name not in ("kind", "from")})
+        raise ValueError(f"{name} has no field '{min(unknown)}'{did_you_mean(min(unknown), names)}")
+    return found(**{key: restore(item, known) for key, item in data.items() if key not in ("kind", "from")})
 
 
 def override(config: Any, changes: Mapping[str, str], choices: Mapping[str, Mapping[str, type]]) -> Any:
@@ -117,11 +117,11 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
     if rest:
         return replace(config, **{head: _set(value, rest, text, choices)})
     if head in choices:
-        kind: Any = lookup(text, choices[head], head)
-        if not isinstance(kind, type):
+        chosen: Any = lookup(text, choices[head], head)
+        if not isinstance(chosen, type):
             raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass")
         try:
-            return replace(config, **{head: successor(value, kind)})
+            return replace(config, **{head: successor(value, chosen)})
         except TypeError:
             raise ValueError(f"--{head} {text}: a {head} must be a frozen dataclass") from None
     annotation = typing.get_type_hints(type(config))[head]
@@ -133,10 +133,10 @@ def _set(config: Any, path: str, text: str, choices: Mapping[str, Mapping[str, t
         raise ValueError(f"--{path}: {error}") from error
 
 
-def successor(old: Any, kind: type) -> Any:
-    """Return an object of another kind with the fields that both have, and with the trained length of the old one."""
-    shared = {f.name for f in fields(kind)} & {f.name for f in fields(old)}
-    new = kind(**{name: getattr(old, name) for name in shared})
+def successor(old: Any, new_class: type) -> Any:
+    """Return an object of another class with the fields that both have, and with the trained length of the old one."""
+    shared = {f.name for f in fields(new_class)} & {f.name for f in fields(old)}
+    new = new_class(**{name: getattr(old, name) for name in shared})
     lengths = _lengths(old)
     return _of_length(new, max(lengths)) if lengths else new
 
@@ -205,13 +205,13 @@ def own(name: str, reference: str) -> type:
     return _LOADED[name]
 
 
-def origin(kind: type) -> str:
+def origin(found: type) -> str:
     """Return where a class comes from, as `load` takes it; nothing for our own."""
-    home = kind.__module__
+    home = found.__module__
     if home == "digitwise" or home.startswith("digitwise."):
         return ""
-    _LOADED[kind.__name__] = kind  # it is here, so it can be used again in this process
-    return f"{_FILES.get(home, home)}:{kind.__qualname__}"
+    _LOADED[found.__name__] = found  # it is here, so it can be used again in this process
+    return f"{_FILES.get(home, home)}:{found.__qualname__}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

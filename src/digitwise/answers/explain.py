@@ -53,13 +53,13 @@ def _worked_out(problem: str, full: bool) -> tuple[dict[str, Any], Iterator[dict
     width = max(len(first), len(second)) if is_sum else None
     operands = dg.parse([first], width), dg.parse([second], width)
     columns = cx.column_sums(*operands)[0] if is_sum else int(first) * operands[1][0].astype(np.int64)
-    reach, count_rounds = (1, cx.addition_rounds) if is_sum else (len(first), cx.product_rounds)
+    farthest, count_rounds = (1, cx.addition_rounds) if is_sum else (len(first), cx.product_rounds)
     rounds = int(count_rounds(*operands)[0])
-    start = columns = np.pad(columns.astype(np.int64), (0, reach))
+    start = columns = np.pad(columns.astype(np.int64), (0, farthest))
     settled = early = 0
     while columns.max() > 18:  # two or three rounds; from then on all carries are 1
-        early += sum(int(np.count_nonzero(columns // 10**distance % 10)) for distance in range(1, reach + 1))
-        columns, settled = cx.carry_round(columns, reach), settled + 1
+        early += sum(int(np.count_nonzero(columns // 10**distance % 10)) for distance in range(1, farthest + 1))
+        columns, settled = cx.carry_round(columns, farthest), settled + 1
     size, answer, chains = len(start), asked.answer(), _chains(columns)
     shorten = size > WIDE and not full
     places = [*range(size - 1, size - 1 - ENDS, -1), *range(ENDS - 1, -1, -1)] if shorten else [*range(size)][::-1]
@@ -74,11 +74,11 @@ def _worked_out(problem: str, full: bool) -> tuple[dict[str, Any], Iterator[dict
     else:
         out |= {"carries": early + sum(found["length"] for found in chains["cascades"]), "dependency": rounds}
     if not shorten:
-        return out | chains, _rounds(start, reach, places)
+        return out | chains, _rounds(start, farthest, places)
     kept = {name: _kept(found, set(places)) for name, found in chains.items()}
     left_out = {name: len(found) - len(kept[name]) for name, found in chains.items()}
     left_out |= {"places": size - len(places), "rounds": max(rounds - ENDS - 1, 0)}
-    steps = itertools.islice(_rounds(start, reach, places, ENDS), ENDS + 1 if left_out["rounds"] else None)
+    steps = itertools.islice(_rounds(start, farthest, places, ENDS), ENDS + 1 if left_out["rounds"] else None)
     last = _last(rounds, rounds - settled, chains["cascades"], _spelled(answer, places))
     return out | kept | {"left_out": left_out}, itertools.chain(steps, [last] * (left_out["rounds"] > 0))
 
@@ -100,15 +100,15 @@ def _admitted(problem: str, full: bool) -> Problem:
     return asked
 
 
-def _rounds(start: cx.Whole, reach: int, places: list[int], most: int | None = None) -> Iterator[dict[str, Any]]:
+def _rounds(start: cx.Whole, farthest: int, places: list[int], most: int | None = None) -> Iterator[dict[str, Any]]:
     """Every round, with at most so many of the columns that send something up; then it says how many they are."""
     before, columns = start[:0], start
     for number in itertools.count():
-        step = {"round": number, "columns": columns[places].tolist(), "moved": _moved(before, reach, most)}
+        step = {"round": number, "columns": columns[places].tolist(), "moved": _moved(before, farthest, most)}
         yield step if most is None else step | {"columns_moved": int(np.count_nonzero(before > 9))}
         if not (columns > 9).any():
             return
-        before, columns = columns, cx.carry_round(columns, reach)
+        before, columns = columns, cx.carry_round(columns, farthest)
 
 
 def _last(number: int, length: int, cascades: list[dict[str, Any]], answer: list[str]) -> dict[str, Any]:
@@ -156,12 +156,12 @@ def _brief(number: str) -> str:
     return number if len(number) <= WIDE else f"{number[:ENDS]}...{number[-ENDS:]} ({len(number):,} digits)"
 
 
-def _moved(columns: cx.Whole, reach: int, most: int | None = None) -> list[dict[str, int]]:
+def _moved(columns: cx.Whole, farthest: int, most: int | None = None) -> list[dict[str, int]]:
     """The carries that leave the columns in one round; of many columns the lowest."""
     return [
         {"from": int(place), "to": int(place) + distance, "carry": int(columns[place]) // 10**distance % 10}
         for place in np.flatnonzero(columns > 9)[:most]
-        for distance in range(1, reach + 1)
+        for distance in range(1, farthest + 1)
         if int(columns[place]) // 10**distance % 10
     ]
 
@@ -186,7 +186,7 @@ def _chains(columns: cx.Whole) -> dict[str, list[dict[str, Any]]]:
 
 
 def _kept(chains: list[dict[str, Any]], shown: set[int]) -> list[dict[str, Any]]:
-    """The chains that reach into what is shown, and the longest."""
+    """The chains that farthest into what is shown, and the longest."""
     longest = sorted(chains, key=lambda chain: -chain["length"])[:ENDS]
     seen = [chain for chain in chains if not shown.isdisjoint((chain["place"], chain["place"] + chain["length"] - 1))]
     return sorted({chain["place"]: chain for chain in [*longest, *seen]}.values(), key=lambda chain: chain["place"])

@@ -61,7 +61,7 @@ class Predicted(NamedTuple):
 def answer(model: Model, batch: Batch) -> Answers:
     """Return what a model answers, on the CPU, in parts sized by memory; training mode is left as it was."""
     size = max(1, min(MOST_AT_ONCE, MEMORY // (4 * model.floats(batch.tokens.shape[1]))))
-    parts = [batch.rows(slice(start, start + size)) for start in range(0, max(len(batch.tokens), 1), size)]
+    parts = [batch.part(slice(start, start + size)) for start in range(0, max(len(batch.tokens), 1), size)]
     was_training = model.training
     model.eval()
     with torch.inference_mode():

@@ -41,7 +41,7 @@ class Source:
         size = self.experiment.training.batch
         if self.pool is None:
             return self._encode(rng, size)
-        return self.pool.rows(rng.integers(0, len(self.pool.tokens), size))
+        return self.pool.part(rng.integers(0, len(self.pool.tokens), size))
 
     def _encode(self, rng: np.random.Generator, count: int) -> Batch:
         task = self.experiment.task
@@ -121,7 +121,7 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
         for step in range(start, training.steps):
             batch, size = source.batch(step), training.batch // parts
             mine = range(engine.rank, parts, engine.processes)
-            losses = [partial(loss_on, batch.rows(slice(part * size, (part + 1) * size))) for part in mine]
+            losses = [partial(loss_on, batch.part(slice(part * size, (part + 1) * size))) for part in mine]
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)
             average.update(engine.plain_model, step)

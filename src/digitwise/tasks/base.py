@@ -99,7 +99,8 @@ class Batch(NamedTuple):
     targets: Tokens  # [count, slots], least significant first, pads beyond the answer's length
     coordinates: Coordinates  # [n] where all problems of a width share them (one object), [count, n] where rows differ
 
-    def rows(self, chosen: slice | NDArray[np.int64]) -> "Batch":
+    def part(self, chosen: slice | NDArray[np.int64]) -> "Batch":
+        """Return some of the problems."""
         shared = self.coordinates.position.ndim == 1
         coordinates = self.coordinates if shared else self.coordinates.map(lambda array: array[chosen])
         return Batch(self.tokens[chosen], self.targets[chosen], coordinates)
@@ -137,8 +138,7 @@ def without_zero(rng: np.random.Generator, numbers: Digits) -> Digits:
     return numbers
 
 
-#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the usual and the
-#: faster case.
+#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the faster case.
 EXACT: dict[str, Callable[[Digits, Digits], Digits]] = {
     "+": lambda _, numbers: dg.add(*numbers.swapaxes(0, 1)) if numbers.shape[1] == 2 else dg.add_many(numbers),
     "-": lambda _, numbers: dg.subtract(numbers[:, 0], numbers[:, 1]),
