@@ -1,6 +1,7 @@
 """Text in, text out: what the network says, in the order of the questions; and what it refuses."""
 
 import base64
+import io
 import json
 import os
 import subprocess
@@ -21,6 +22,7 @@ from digitwise.answers import solver as solver_module
 from digitwise.answers.hub import bundle, from_pretrained, push_to_hub
 from digitwise.answers.solver import Solver, bundled, load
 from digitwise.cli import main
+from digitwise.cli.solve import ready
 from digitwise.data import ShortMultipliers, UniformLengths
 from digitwise.encodings import HeadGroups
 from digitwise.paper import arms
@@ -150,6 +152,75 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
     assert "cannot be read" in line
     path.write_bytes("1 + 2\n".encode("utf-8-sig"))
     assert says(capsys, "solve", path) == ["3"]
+
+
+def test_files_and_streams_are_read_alike(tmp_path, capsys, monkeypatch):
+    """A mark at the start is dropped; a line that is not UTF-8 is one refused line, and the others are answered."""
+    content = b"\xef\xbb\xbf1 + 2\n5 + \xe9\n3 + 4\r\n"
+    path = tmp_path / "problems.txt"
+    path.write_bytes(content)
+    for name in (str(path), "-"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert main(["solve", name]) == 2
+        captured = capsys.readouterr()
+        assert captured.out.splitlines() == ["3", "7"]
+        bad, whole = captured.err.splitlines()
+        assert bad.startswith("line 2: ") and "not UTF-8" in bad and whole.startswith("digitwise: 1 of 3 lines")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("1 + 2\n".encode("utf-16"))))
+    (line,) = says(capsys, "solve", "-", code=2)
+    assert "cannot be read" in line and "UTF-16" in line
+
+
+def test_nobody_waits_for_a_stream_that_is_closed_or_fails(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)  # what `<&-` makes of it
+    (line,) = says(capsys, "solve", "-", code=2)
+    assert "standard input is closed" in line
+
+    def broken():
+        yield b"1 + 2\n"
+        raise RuntimeError("out of order")
+
+    parts = ready(broken())
+    assert next(parts) == [(1, b"1 + 2\n")]
+    with pytest.raises(ValueError, match="cannot be read: out of order"):
+        list(parts)
+
+
+def test_problems_of_like_length_share_a_batch_and_keep_their_order(monkeypatch):
+    """The places that padding adds change no answer, and what was solved is told."""
+    ours, sizes, told = load("addition"), [], []
+    original = Solver.batch
+    monkeypatch.setattr(Solver, "batch", lambda *a: (sizes.append(len(a[1])), original(*a))[1])
+    texts = [f"{10**n - 1} + {n}" for n in (*range(1, 60), *range(59, 0, -1))]
+    posed = [(ours, Problem.parse(text)) for text in texts]
+    found = solver_module.solve(posed, check=True, progress=told.append)
+    assert [solution.problem for solution in found] == texts and all(solution.right for solution in found)
+    assert len(sizes) < 15 and sum(sizes) == told[-1] == len(texts)
+
+
+def test_progress_of_many_lines_goes_to_stderr(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("digitwise.cli.solve.MANY", 3)
+    monkeypatch.setattr("digitwise.cli.solve.LINES", 4)
+    path = tmp_path / "problems.txt"
+    path.write_text("".join(f"{n} + {10 * n}\n" for n in range(1, 6)))
+    assert main(["solve", str(path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.split() == ["11", "22", "33", "44", "55"]
+    assert "lines 1 to 4" in captured.err and "lines 5" not in captured.err
+
+
+@pytest.mark.parametrize("given", [None, 5, b"1 + 2", ["1 + 2", None], [5], [b"1 + 2"], [["1 + 2"]]])
+def test_what_is_not_text_is_a_value_error(given):
+    with pytest.raises(ValueError, match="problem"):
+        list(load("addition").solve_many(given))
+
+
+def test_a_carry_passes_through_windows(monkeypatch):
+    monkeypatch.setattr("digitwise.models.ripple.WINDOW", 60)  # tokens: 20 places of a sum of two
+    ours = load("addition")
+    for text in (f"{'9' * 150} + 1", f"{'5' * 150} + {'4' * 149}5", f"{'1234567890' * 20} + {'9876543219' * 20}"):
+        assert ours.solve(text, check=True).right
+    assert ours.solve(f"{'9' * 150} + 1").rounds < 30  # a window begins where the one below came to rest
 
 
 def test_what_a_model_does_not_know_is_said(run, capsys):
