@@ -26,8 +26,8 @@ from digitwise.encodings.by_column import ABOVE, BELOW, NOT_SEEN, SHIFTED
 from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Layer
 
 STILL = 0.01
-"""A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round. So
-probabilities of the bundled adder stay within 0.0003 of those of the cells in order: too little to change a digit."""
+"""A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round. Over 960,000
+digits of the bundled adder it moved no probability by more than 0.005: the one wrong digit is wrong in order too."""
 WINDOW = 2**14
 """Tokens in a window of places: few enough for the caches of a processor."""
 Memory = Iterable[Tensor]  # keys and values of cells, for those that depend on them
