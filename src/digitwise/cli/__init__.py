@@ -93,7 +93,7 @@ def parser() -> Parser:
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("--suite", default="uniform", help="a name from: digitwise ls suites")
     sub.add_argument("--lengths", help="for instance 1-20 or 5,10,50; default: the recipe's")
-    sub.add_argument("--problems", type=int, help="for each length; default: the recipe's")
+    sub.add_argument("--problems", type=int, help="per length; default: the recipe's")
     sub.add_argument("--seed", type=int, default=0, help="of the problems")
     sub.add_argument("--checkpoints", default="last,best", help="last, best (on the validation set), all, or steps")
     sub.add_argument("--errors", type=int, default=0, metavar="N", help="show the first N mistakes of each run")
@@ -128,14 +128,16 @@ def parser() -> Parser:
     sub.add_argument("--full", action="store_true", help="every column and round, for numbers of up to 2,000 digits")
 
     sub = command(
-        "solve", solve.solve, "Ask a trained network, one that comes with the package or one's own.",
-        json="print one JSON object for each problem, a line each", table=False,
+        "solve", solve.solve, "Answer with a network: sums, differences, products of up to 1,000,000 digits.",
+        json="print one JSON object per problem, one per line", table=False,
     )  # fmt: skip
     sub.add_argument("problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin')
-    sub.add_argument("--model", help="a bundled model by name, or a run folder; default: the first that knows the kind")
+    sub.add_argument(
+        "--model", help="a bundled model by name, or a run folder; default: the preferred one that supports the problem"
+    )
     sub.add_argument("--check", action="store_true", help="also say whether the answer is right")
 
-    sub = command("share", solve.share, "Write a model without a canvas, with its card, to a folder or to the hub.")
+    sub = command("share", solve.share, "Write a model with its card to a folder or to the hub.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")
     sub.add_argument("--name", required=True, help="what the model is called")
     sub.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="folder to write")
@@ -154,7 +156,7 @@ def parser() -> Parser:
     sub.add_argument("run_folder", type=Path, metavar="RUN")
     sub.add_argument("--at", type=int, help="length to measure strata at; default: twice the trained one")
     sub.add_argument("--lengths", help="lengths to predict; default: the recipe's, 30, 50, 100")
-    sub.add_argument("--problems", type=int, default=300, help="for each stratum")
+    sub.add_argument("--problems", type=int, default=300, help="per stratum")
     sub.add_argument("--checkpoint", default="last", help="last, best or a step")
     sub.add_argument("--to", type=Path, help="file of the plot; default: prediction.png in the run's folder")
 
@@ -165,7 +167,7 @@ def parser() -> Parser:
     sub.add_argument("--multiplier", type=int, default=1, help="digits of the multiplier")
     sub.add_argument("--lengths", required=True, help="for instance 1-20 or 5,10,50")
     sub.add_argument("--canvas", type=int, help="room for shifted and full-canvas problems; default: the longest")
-    sub.add_argument("--problems", type=int, default=100, help="for each stratum")
+    sub.add_argument("--problems", type=int, default=100, help="per stratum")
     sub.add_argument("--seed", type=int, default=0)
     sub.add_argument("--out", type=Path, help="file to write: .jsonl or .parquet; without it they are shown")
 
