@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from digitwise.answers import Problem
+from digitwise.data.distributions import MOST_DIGITS
 from digitwise.numbers import complexity as cx
 from digitwise.numbers import digits as dg
 
@@ -19,7 +20,6 @@ SHOWN = 6  # carries or chains shown in a line; the data have them all, or their
 WIDE = 100  # columns of a problem that is shown as a whole
 ENDS = 16  # columns at each end of a wider one, and rounds at its start
 FULL = 2_000  # digits that --full takes: up to as many rounds of as many columns
-LONGEST = 1_000_000  # digits of any problem
 EXAMPLES = '"987654 + 12347" or "56 * 4297"'
 
 
@@ -93,8 +93,8 @@ def _admitted(problem: str, full: bool) -> Problem:
         raise ValueError(
             f"multiplier {shorter[:10]} has {len(shorter)} digits; products are explained for up to {MAX_MULTIPLIER}"
         )
-    if asked.length > LONGEST:
-        raise ValueError(f"a number has {asked.length:,} digits; explain takes up to {LONGEST:,}")
+    if asked.length > MOST_DIGITS:
+        raise ValueError(f"a number has {asked.length:,} digits; explain takes up to {MOST_DIGITS:,}")
     if full and asked.length > FULL:
         raise ValueError(f"a number has {asked.length:,} digits; --full takes up to {FULL:,}: leave it out")
     return asked

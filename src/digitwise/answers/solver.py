@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from digitwise.answers import Problem
 from digitwise.config import describe, did_you_mean
+from digitwise.data.distributions import MOST_DIGITS
 from digitwise.models import Model
 from digitwise.numbers import digits as dg
 from digitwise.runs.engine import best_device
@@ -29,8 +30,6 @@ BUNDLED = Path(str(files("digitwise"))) / "answers" / "weights"
 """Models that come with the package: a folder each with weights.safetensors, config.json and card.md."""
 ORDER = ("addition", "summands", "product1", "product3", "all")
 """Models in order of preference."""
-LONGEST = 1_000_000
-"""Digits of a number: a bound for time, about half a minute. Memory is bounded by windows (`models.ripple`)."""
 AT_ONCE = 1024
 """Problems in one batch."""
 CARD = "card.md"
@@ -75,7 +74,7 @@ class Solver:
         """Return the problem, if this model supports it."""
         if not self.supports(problem.kind):
             raise ValueError(f"model {self.name} supports {_several(self.task.kinds)}, not {problem.kind}")
-        longest = self.task.longest or LONGEST
+        longest = self.task.longest or MOST_DIGITS
         if problem.length > longest:
             raise ValueError(
                 f"a number has {problem.length:,} digits; model {self.name} supports up to {longest:,} digits"
