@@ -10,10 +10,12 @@ layer grows with the length and not with its square. What a token is to the cell
     summand        the digit at its place of the last number that its row takes in
     first          the digit at its place of another number that its row takes in
     multiplier     the digit that its row takes in, whatever the place: one vector for all places, as in eq. upe
-    multiplicand   the digit at its place of the number that all rows take in
+    multiplicand   the digit at its place of the (last) number that all rows take in
+    higher         the cell of the same row, one place higher, in rows that flow down
 
-Each line is a comparison of row and place. The classes depend neither on lengths nor on how many rows there are, and
-nothing flows down from high places to low ones.
+Each line is a comparison of row and place. The classes depend neither on lengths nor on how many rows there are. Which
+other cells a cell looks at is part of the statement: a row flows up where its cells look below, and down where they
+look higher.
 """
 
 from dataclasses import dataclass
@@ -28,8 +30,10 @@ from digitwise.encodings.symmetry import PlaceTranslation
 
 NOT_SEEN = -1e4
 """Added to the score of a pair that does not look at each other: its weight is zero."""
-CLASSES = ("itself", "below", "above", "shifted", "summand", "first", "multiplier", "multiplicand")
-BELOW, ABOVE, SHIFTED = range(1, 4)
+#: The order is part of every trained model: new classes go to the end.
+CLASSES = ("itself", "below", "above", "shifted", "summand", "first", "multiplier", "multiplicand", "higher")
+BELOW, ABOVE, SHIFTED, HIGHER = 1, 2, 3, 8
+CELLS = {"below": BELOW, "above": ABOVE, "shifted": SHIFTED, "higher": HIGHER}
 
 
 class Neighbours(NamedTuple):
@@ -43,31 +47,49 @@ class Neighbours(NamedTuple):
     @property
     def other_cells(self) -> list[int]:
         """Classes of other cells that are needed. The rest, beside the cell itself, are digits of the problem."""
-        return [number for number in self.classes_K.tolist() if BELOW <= number <= SHIFTED]
+        return [number for number in self.classes_K.tolist() if number in CELLS.values()]
 
     @property
     def digits(self) -> list[int]:
-        return [number for number in self.classes_K.tolist() if number > SHIFTED]
+        return [number for number in self.classes_K.tolist() if number and number not in CELLS.values()]
 
 
 @dataclass(frozen=True)
 class ByColumn(Encoding):
     """One vector per thing that a token can be to a cell: no canvas, a cost linear in the length."""
 
+    cells: tuple[str, ...] = ("below", "above", "shifted")
+    """Classes of other cells that cells look at; without `shifted` where there is no multiplier."""
+    last: tuple[str, ...] = ()
+    """The same for the answer's row, where it differs."""
+    deviation: float = 0.0
+    """Of the first vectors. Numbers that can be exchanged, as in sums, need not be told apart, and zeros are best; the
+    two numbers of a difference must be, and from zeros training hardly finds out how (LOG.md)."""
     any_length = True
     columns = True
     symmetries = (PlaceTranslation(),)
 
+    def __post_init__(self) -> None:
+        for name in (*self.cells, *self.last):
+            if name not in CELLS:
+                raise ValueError(f"cells can look at {', '.join(CELLS)}, not at '{name}'")
+
     def build(self, shape: Shape, extent: Extent) -> Vectors:
-        return PlaceVectors(shape)
+        return PlaceVectors(shape, self)
 
 
 class PlaceVectors(Vectors):
-    """One table of vectors per layer, shared by its heads, added to the keys; they start from zero."""
+    """One table of vectors per layer, shared by its heads, added to the keys."""
 
-    def __init__(self, shape: Shape):
+    def __init__(self, shape: Shape, encoding: ByColumn):
         super().__init__()
-        self.tables = nn.ParameterList(torch.zeros(len(CLASSES), shape.head_size) for _ in range(shape.layers))
+        # Rows that flow down came later: models that have none keep tables of the size that they were trained with.
+        rows = len(CLASSES) if "higher" in (*encoding.cells, *encoding.last) else HIGHER
+        self.tables = nn.ParameterList(
+            encoding.deviation * torch.randn(rows, shape.head_size) if encoding.deviation else torch.zeros(rows, shape.head_size)
+            for _ in range(shape.layers)
+        )
+        self.looks = [[CELLS[name] for name in names] for names in (encoding.cells, encoding.last or encoding.cells)]
 
     def prepare(self, coordinates: Coordinates) -> Neighbours:
         _, operand, place, _, row = _alike(coordinates)
@@ -79,8 +101,12 @@ class PlaceVectors(Vectors):
         last = find.tokens(summands)
         first = find.tokens(summands & ~torch.isin(torch.arange(len(row), device=row.device), last))
         multiplier = find.tokens(is_number & (place < 0))
-        multiplicand = find.tokens(is_number & (row < 0))
-        shifted = find(cells, row + 1, place - 1) if (multiplier >= 0).any() else torch.full_like(row, -1)
+        everywhere = is_number & (place >= 0) & (row < 0)
+        multiplicand = find.tokens(everywhere)
+        other = find.tokens(everywhere & ~torch.isin(torch.arange(len(row), device=row.device), multiplicand))
+        nothing, all_rows = torch.full_like(row, -1), torch.full_like(row, -1)
+        shifted = find(cells, row + 1, place - 1) if (multiplier >= 0).any() else nothing
+        first_N = find(first, row, place)
         tokens_NK = torch.stack(
             [
                 torch.arange(len(row), device=row.device),
@@ -88,12 +114,16 @@ class PlaceVectors(Vectors):
                 find(cells, row + 1, place),
                 shifted,
                 find(last, row, place),
-                find(first, row, place),
-                find(multiplier, row, torch.full_like(place, -1)),
-                find(multiplicand, torch.full_like(row, -1), place),
+                first_N.where(first_N >= 0, find(other, all_rows, place)),
+                find(multiplier, row, nothing),
+                find(multiplicand, all_rows, place),
+                find(cells, row, place + 1),
             ],
             dim=1,
         )
+        for rows, looks in zip((row > 0, row == 0), self.looks, strict=True):
+            unseen = [number for number in CELLS.values() if number not in looks]
+            tokens_NK[:, unseen] = torch.where(rows[:, None], -1, tokens_NK[:, unseen])
         classes_K = (tokens_NK >= 0).any(0).nonzero()[:, 0]
         tokens_NK = tokens_NK[:, classes_K]
         bias_NK = torch.where(tokens_NK < 0, NOT_SEEN, 0.0)

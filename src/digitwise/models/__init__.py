@@ -1,8 +1,20 @@
 """Networks over tokens and coordinates. The seam is `encoder.Blueprint`; a kind of model needs one line here."""
 
 from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Model
+from digitwise.models.messages import Messages, Speakers
 from digitwise.models.ripple import Columns, Ripple
 
-ARCHITECTURES = {"encoder": Architecture, "columns": Columns}
+ARCHITECTURES = {"encoder": Architecture, "columns": Columns, "messages": Messages}
 
-__all__ = ["ARCHITECTURES", "Answers", "Architecture", "Blueprint", "Columns", "Encoder", "Model", "Ripple"]
+__all__ = [
+    "ARCHITECTURES",
+    "Answers",
+    "Architecture",
+    "Blueprint",
+    "Columns",
+    "Encoder",
+    "Messages",
+    "Model",
+    "Ripple",
+    "Speakers",
+]

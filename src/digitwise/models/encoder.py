@@ -30,6 +30,13 @@ class Answers(NamedTuple):
 class Model(nn.Module):
     """The seam for models: tokens and coordinates go in, the logits of one symbol per answer slot come out."""
 
+    progress: float = 1.0
+    """Share of the training that is done, which the training loop sets; some models begin differently."""
+
+    def pay(self) -> Tensor | float:
+        """Return what the last forward adds to the loss of its answers."""
+        return 0.0
+
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates) -> Tensor:
         """Return the logits `[B, S, V]`."""
         raise NotImplementedError
@@ -156,7 +163,7 @@ class Encoder(Model):
         pre = architecture.norm == "pre"
         self.state_norm = nn.LayerNorm(architecture.width, eps=eps) if pre else nn.Identity()
         self.readout = nn.Linear(architecture.width, answers)
-        self.apply(_initialise)
+        self.apply(initialise)
         self.vectors = encoding.build(architecture.shape, extent)
         self._remembered: list[tuple[torch.device, Coordinates, Prepared]] = []
 
@@ -225,7 +232,7 @@ def slot_positions(coordinates: Coordinates) -> Tensor:
     return coordinates.slot.argsort(-1)[..., coordinates.slot.shape[-1] - slots :]
 
 
-def _initialise(module: nn.Module) -> None:
+def initialise(module: nn.Module) -> None:
     """BERT's: normal weights of deviation 0.02, zero biases."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=0.02)

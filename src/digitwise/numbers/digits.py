@@ -62,10 +62,8 @@ def add(first: Digits, second: Digits) -> Digits:
 
 
 def add_many(operands: Digits) -> Digits:
-    """Sum over the second to last axis: `[..., operands, places] -> [..., places + 2]` for up to 12 operands."""
-    if operands.shape[-2] > 12:
-        raise ValueError(f"add_many takes at most 12 operands, not {operands.shape[-2]}")
-    return spread(operands.sum(-2, dtype=np.int64), 2)
+    """Sum over the second to last axis: `[..., operands, places] -> [..., places + 2]`, or wider for over 99 operands."""
+    return spread(operands.sum(-2, dtype=np.int64), max(2, len(str(operands.shape[-2]))))
 
 
 def resolve(columns: NDArray) -> Digits:
@@ -88,6 +86,16 @@ def subtract(larger: Digits, smaller: Digits) -> Digits:
 def multiply(multiplier: Digits, multiplicand: Digits) -> Digits:
     """Product, as wide as both operands together."""
     return spread(product_columns(multiplier, multiplicand), 0)
+
+
+def divide(dividend: Digits, divisor: Digits) -> tuple[Digits, Digits]:
+    """Quotients, as wide as the dividends, and remainders, by one digit from 1 to 9 each: `[..., places]`, `[...]`."""
+    if not divisor.all():
+        raise ValueError("nothing can be divided by 0")
+    quotient, rest = np.empty_like(dividend), np.zeros_like(divisor)
+    for place in range(dividend.shape[-1] - 1, -1, -1):
+        quotient[..., place], rest = np.divmod(10 * rest + dividend[..., place], divisor)
+    return quotient, rest
 
 
 def product_columns(multiplier: Digits, multiplicand: Digits) -> NDArray[np.int64]:

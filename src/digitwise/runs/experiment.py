@@ -17,7 +17,6 @@ from digitwise.rng import generator
 from digitwise.runs.engine import OPTIMIZERS
 from digitwise.tables import flat, read_json
 from digitwise.tasks import TASKS, Addition, Distribution, Task
-from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS
 
 LONGEST = 100_000
 """Digits of numbers in training, and width of a canvas: what is beyond is refused before memory is taken for it."""
@@ -28,6 +27,9 @@ MEMORY = 2**36
 @dataclass(frozen=True)
 class Training:
     steps: int = 2000
+    until_proven: int = 0
+    """For cells that tell each other bits: check every case, practise what is wrong, and end when all is proven; after
+    the last step go on at the floor of the rate, up to this many steps in all. 0 trains all steps and checks nothing."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
     rate: float = 1e-3
@@ -35,6 +37,8 @@ class Training:
     """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
     schedule: str = "cosine"
     """`cosine` falls to zero at the last step, `constant` stays; both after the warm-up."""
+    floor: float = 0.0
+    """Share of the rate that the cosine does not fall below."""
     warmup: int = 100
     decay: float = 1e-4
     """Weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
@@ -58,10 +62,14 @@ class Training:
         for name in ("steps", "batch", "accumulate", "checkpoints"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
+            raise ValueError("until_proven must not be below steps, and needs average 0: a mean of weights has other bits")
         if self.batch % self.accumulate:
             raise ValueError(f"accumulate must divide batch, and {self.accumulate} does not divide {self.batch}")
         if not 0 <= self.average < 1:
             raise ValueError(f"average must be from 0 to below 1, not {self.average}")
+        if not 0 <= self.floor <= 1:
+            raise ValueError(f"floor must be from 0 to 1, not {self.floor}")
         if self.schedule not in ("cosine", "constant"):
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
         if self.optimizer not in OPTIMIZERS:
@@ -151,7 +159,8 @@ class Experiment:
 
     def build(self) -> Model:
         """Return the model, with weights drawn from torch's current random state."""
-        return self.architecture.build(self.encoding, self.task.extent, len(self.task.symbols), NUM_ANSWER_SYMBOLS)
+        task = self.task
+        return self.architecture.build(self.encoding, task.extent, len(task.symbols), task.answer_symbols)
 
 
 FORMAT = 2

@@ -111,7 +111,15 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        return self.experiment.training.steps in self.checkpoints()
+        training, kept = self.experiment.training, self.checkpoints()
+        if not training.until_proven:
+            return training.steps in kept
+        found = self.proof()
+        return training.until_proven in kept or (found.get("enough", False) and found["step"] in kept)
+
+    def proof(self) -> dict[str, Any]:
+        """What the last check of every case found, if there was one."""
+        return next((row for row in reversed(self.metrics()) if "verdict" in row), {})
 
     # State to resume from
 

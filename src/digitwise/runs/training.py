@@ -19,6 +19,7 @@ from digitwise.runs.engine import OPTIMIZERS, Engine, locked, loss_of, seeded
 from digitwise.runs.evaluation import validate
 from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run, is_main_process
+from digitwise.runs.proving import Prover, is_enough
 from digitwise.tasks import Batch
 
 LOG_EVERY = 10
@@ -31,8 +32,8 @@ class Stopped(Exception):
 class Source:
     """The training batches: `batch(step)` is a pure function of the experiment and the step."""
 
-    def __init__(self, experiment: Experiment):
-        self.experiment = experiment
+    def __init__(self, experiment: Experiment, prover: Prover | None = None):
+        self.experiment, self.prover = experiment, prover
         pool = experiment.training.pool
         self.pool = self._encode(generator(experiment.seed, "pool"), pool) if pool else None
 
@@ -45,7 +46,8 @@ class Source:
 
     def _encode(self, rng: np.random.Generator, count: int) -> Batch:
         task = self.experiment.task
-        return task.encode(task.draw(self.experiment.data, rng, count))
+        problems = task.draw(self.experiment.data, rng, count)
+        return task.encode(self.prover.mix(problems, rng) if self.prover else problems)
 
 
 class Average:
@@ -64,10 +66,11 @@ class Average:
 
 
 def rate_at(step: int, training: Training) -> float:
-    """Linear warm-up, then a half cosine to zero or a constant."""
+    """Linear warm-up, then a half cosine to its floor or a constant; beyond the last step the rate stays."""
     warm = min(1.0, (step + 1) / training.warmup) if training.warmup else 1.0
-    fall = 0.5 * (1 + math.cos(math.pi * step / training.steps)) if training.schedule == "cosine" else 1.0
-    return training.rate * warm * fall
+    done = min(step / training.steps, 1.0)
+    fall = 0.5 * (1 + math.cos(math.pi * done)) if training.schedule == "cosine" else 1.0
+    return training.rate * warm * max(fall, training.floor)
 
 
 def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
@@ -100,28 +103,39 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
-    source = Source(experiment)
+    prover = Prover(experiment, average.model, (state or {}).get("prover")) if training.until_proven else None
+    source = Source(experiment, prover)
     parts = training.accumulate * engine.processes
     if training.batch % parts:
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
+    losses_alone: list[float] = []  # of the answers, without what a model adds to its loss
+
     def loss_on(batch: Batch) -> Tensor:
         tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
-        return loss_of(engine.model(tokens, batch.coordinates), targets)
+        loss = loss_of(engine.model(tokens, batch.coordinates), targets)
+        losses_alone[:] = [float(loss.detach())]
+        return loss + engine.plain_model.pay()
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
         if engine.is_main:
-            run.save_state({"step": step} | {name: part.state_dict() for name, part in parts.items()})
+            practice = {"prover": prover.state()} if prover else {}
+            run.save_state({"step": step} | practice | {name: part.state_dict() for name, part in parts.items()})
 
     kept, saved_at = set(training.kept_steps), time.monotonic()
     began = time.monotonic() - run.seconds()  # time spent adds up over interruptions
+
+    def seconds() -> float:
+        return round(time.monotonic() - began, 1)
+
     engine.model.train()
     with stop_requests() as stopping:
-        for step in range(start, training.steps):
+        for step in range(start, training.until_proven or training.steps):
             batch, size = source.batch(step), training.batch // parts
             mine = range(engine.rank, parts, engine.processes)
             losses = [partial(loss_on, batch.part(slice(part * size, (part + 1) * size))) for part in mine]
+            engine.plain_model.progress = step / training.steps
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)
             average.update(engine.plain_model, step)
@@ -129,14 +143,22 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
             if not math.isfinite(loss):
                 raise ValueError(f"the loss is {loss} at step {done}: try a lower --rate or a --clip above 0")
             if engine.is_main and (done % LOG_EVERY == 0 or done == training.steps):
-                seconds = round(time.monotonic() - began, 1)
-                run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds)
+                run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds())
             progress(done, loss)
-            if done in kept and engine.is_main:
+            last = done == (training.until_proven or training.steps)
+            if prover:
+                prover.saw(losses_alone[0])
+                if prover.is_due(done) or last:
+                    report = prover.check(average.model)
+                    run.log(step=done, **report.summary(), enough=is_enough(report), seconds=seconds())
+                    last = last or is_enough(report)
+            keep = last or done in kept
+            if keep and engine.is_main:
                 run.save_checkpoint(done, average.model.state_dict())
                 run.log(step=done, validation=validate(average.model, experiment))
-            due = done in kept or time.monotonic() - saved_at >= training.save_seconds
-            if done < training.steps and (due or stopping()):
+            if last:
+                break
+            if keep or time.monotonic() - saved_at >= training.save_seconds or stopping():
                 save_state(done)
                 saved_at = time.monotonic()
                 if stopping():

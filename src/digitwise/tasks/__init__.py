@@ -6,6 +6,7 @@ The seam is `base.Task`; a task needs one line here.
 from digitwise.tasks.base import Batch, Distribution, Kind, Problems, Task
 from digitwise.tasks.canvas import Addition, Multiplication
 from digitwise.tasks.columns import Arithmetic
+from digitwise.tasks.downward import Difference, Division
 from digitwise.tasks.text import TextAddition, TextMultiplication
 
 TASKS = {
@@ -14,6 +15,8 @@ TASKS = {
     "text-addition": TextAddition,
     "text-multiplication": TextMultiplication,
     "arithmetic": Arithmetic,
+    "difference": Difference,
+    "division": Division,
 }
 
 __all__ = [
@@ -21,7 +24,9 @@ __all__ = [
     "Addition",
     "Arithmetic",
     "Batch",
+    "Difference",
     "Distribution",
+    "Division",
     "Kind",
     "Multiplication",
     "Problems",

@@ -4,106 +4,18 @@ To add a task, write one class with `kinds`, `longest`, `write` and what differs
 one line in `digitwise/tasks/__init__.py` (docs/adding-a-task.md).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from functools import reduce
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
-from digitwise.tasks.symbols import SPELLING, Tokens, pad
-
-Rows = NDArray[np.int64] | slice
-
-
-class Kind(NamedTuple):
-    """An operator, and its size: how many numbers a sum has, or how many digits a multiplier."""
-
-    operator: str
-    size: int = 2
-
-    def __str__(self) -> str:
-        words = {"+": f"{self.size} summands", "-": "difference", "*": f"{self.size}-digit multiplier"}
-        return words.get(self.operator, self.operator)
-
-    @property
-    def drawn(self) -> int:
-        """Numbers of any length, which a distribution draws: all but the multiplier."""
-        return 1 if self.operator == "*" else self.size
-
-
-@dataclass(frozen=True, eq=False)
-class Problems:
-    """A batch of problems, each of one kind. A number has no leading zeros: its length follows from its value."""
-
-    kinds: tuple[Kind, ...]
-    kind: NDArray[np.uint8]
-    """Which of the kinds each problem is of, `[count]`."""
-    numbers: Digits
-    """`[count, numbers, width]`, zeros for numbers that a problem does not have."""
-    multipliers: Digits
-    """`[count, digits]`, zeros for problems that are not products; no digits where no kind is a product."""
-
-    @classmethod
-    def empty(cls, kinds: tuple[Kind, ...], kind: NDArray[np.int64], width: int) -> "Problems":
-        """Return problems of these kinds with all numbers 0, to be filled in."""
-        digits = max((kind.size for kind in kinds if kind.operator == "*"), default=0)
-        numbers = np.zeros((len(kind), max(kind.drawn for kind in kinds), width), dtype=np.uint8)
-        return cls(kinds, kind.astype(np.uint8), numbers, np.zeros((len(kind), digits), dtype=np.uint8))
-
-    @classmethod
-    def alike(cls, kinds: tuple[Kind, ...], numbers: Digits, multipliers: Digits | None = None) -> "Problems":
-        """Return problems that are all of the first kind, without copying their numbers."""
-        none = np.zeros((len(numbers), 0), dtype=np.uint8)
-        return cls(kinds, np.zeros(len(numbers), np.uint8), numbers, none if multipliers is None else multipliers)
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-    def __getitem__(self, rows: NDArray | slice) -> "Problems":
-        return Problems(self.kinds, self.kind[rows], self.numbers[rows], self.multipliers[rows])
-
-    @property
-    def width(self) -> int:
-        return self.numbers.shape[-1]
-
-    def by_kind(self) -> Iterator[tuple[Kind, Rows]]:
-        """Each kind that occurs, with the rows of its problems."""
-        if len(self.kinds) == 1:
-            yield self.kinds[0], slice(None)
-            return
-        for index in np.unique(self.kind):
-            yield self.kinds[index], np.flatnonzero(self.kind == index)
-
-    def without(self, others: "Problems") -> "Problems":
-        """Return the problems that are not among the others."""
-        if self.kinds != others.kinds:
-            return self
-        width = max(self.width, others.width)
-        return self[~np.isin(self._identities(width), others._identities(width))]
-
-    def _identities(self, width: int) -> NDArray[np.void]:
-        """One value per problem, equal when the problems are: its kind and its digits on `width` places."""
-        parts = [self.kind[:, None], dg.widen(self.numbers, width).reshape(len(self), -1), self.multipliers]
-        joined = np.ascontiguousarray(np.concatenate(parts, axis=1))
-        return joined.view(np.dtype((np.void, joined.shape[1])))[:, 0]
-
-
-class Batch(NamedTuple):
-    """Problems as a model reads them."""
-
-    tokens: Tokens  # [count, n]
-    targets: Tokens  # [count, slots], least significant first, pads beyond the answer's length
-    coordinates: Coordinates  # [n] where all problems of a width share them (one object), [count, n] where rows differ
-
-    def part(self, chosen: slice | NDArray[np.int64]) -> "Batch":
-        """Return some of the problems."""
-        shared = self.coordinates.position.ndim == 1
-        coordinates = self.coordinates if shared else self.coordinates.map(lambda array: array[chosen])
-        return Batch(self.tokens[chosen], self.targets[chosen], coordinates)
+from digitwise.tasks.problems import EXACT, Batch, Kind, Problems, kind_of
+from digitwise.tasks.symbols import NUM_ANSWER_SYMBOLS, SPELLING, Tokens, pad, read_answers
 
 
 @dataclass(frozen=True)
@@ -138,20 +50,14 @@ def without_zero(rng: np.random.Generator, numbers: Digits) -> Digits:
     return numbers
 
 
-#: From multipliers `[count, digits]` and numbers `[count, numbers, width]` to answers. Adding two is the faster case.
-EXACT: dict[str, Callable[[Digits, Digits], Digits]] = {
-    "+": lambda _, numbers: dg.add(*numbers.swapaxes(0, 1)) if numbers.shape[1] == 2 else dg.add_many(numbers),
-    "-": lambda _, numbers: dg.subtract(numbers[:, 0], numbers[:, 1]),
-    "*": lambda multipliers, numbers: dg.multiply(multipliers, numbers[:, 0]),
-}
-
-
 @dataclass(frozen=True)
 class Task:
     """The seam for tasks."""
 
     symbols: ClassVar[Sequence[str]] = SPELLING
     """How each token is written."""
+    answer_symbols: ClassVar[int] = NUM_ANSWER_SYMBOLS
+    """How many of them, the first ones, may stand in an answer."""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -166,12 +72,17 @@ class Task:
     @property
     def overflow(self) -> int:
         """Places that an answer can have beyond the longest number."""
-        return max(kind.size if kind.operator == "*" else kind.operator == "+" for kind in self.kinds)
+        return max(kind.overflow for kind in self.kinds)
 
     @property
     def extent(self) -> Extent:
         """How far the coordinates of the longest problem reach."""
         raise NotImplementedError
+
+    @property
+    def claim(self) -> str:
+        """What can be proven of cells that have learned this task, a name in `machines.CLAIMS`; empty for nothing."""
+        return ""
 
     @property
     def label(self) -> str:
@@ -186,10 +97,10 @@ class Task:
         return Problems.alike(self.kinds, distribution.draw(rng, count, only.drawn, self.longest))
 
     def pose(self, kind: Kind, numbers: Sequence[Digits]) -> Problems:
-        """Return problems of one kind from their numbers `[count, places]`, for products the multiplier first."""
+        """Return problems of one kind from their numbers `[count, places]`, in the order in which they are written."""
         if kind not in self.kinds:
             raise ValueError(f"{kind} is not among the problems of this task: {', '.join(map(str, self.kinds))}")
-        multipliers, numbers = (numbers[:1], numbers[1:]) if kind.operator == "*" else ([], numbers)
+        multipliers, numbers = kind.split(numbers)
         width = max(number.shape[1] for number in numbers)
         posed = Problems.empty(self.kinds, np.full(len(numbers[0]), self.kinds.index(kind)), width)
         for index, number in enumerate(numbers):
@@ -228,12 +139,25 @@ class Task:
         texts = [""] * len(problems)
         for kind, rows in problems.by_kind():
             written = [dg.render(problems.numbers[rows, number]) for number in range(kind.drawn)]
-            if kind.operator == "*":
-                written = [dg.render(problems.multipliers[rows]), *written]
+            if kind.factor:
+                written.insert(0 if kind.operator == "*" else 1, dg.render(problems.multipliers[rows, : kind.factor]))
             lines = (f" {kind.operator} ".join(numbers) for numbers in zip(*written, strict=True))
             for index, text in zip(np.arange(len(problems))[rows], lines, strict=True):
                 texts[index] = text
         return texts
+
+    def read(self, texts: Sequence[str]) -> Problems:
+        """Return the problems that texts state, as `render` writes them."""
+        posed = [self.pose(kind_of(text), [dg.parse([n]) for n in text.split()[::2]]) for text in texts]
+        return reduce(Problems.joined, posed)
+
+    def fitting(self, texts: Sequence[str]) -> "Task":
+        """Return this task, or one like it with room for as many numbers or digits as these problems have."""
+        return self
+
+    def spell(self, symbols: Tokens) -> list[str]:
+        """Return answers `[count, slots]` as people write them; what is not one stays visible as it is."""
+        return read_answers(symbols)
 
     # Other tasks that a model of this one can be tested on
 

@@ -19,6 +19,7 @@ A difference is written with as many digits as its larger number has. Whether a 
 nothing flows down from there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -27,8 +28,9 @@ import numpy as np
 from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
-from digitwise.tasks.base import Distribution, Kind, Problems, Task, without_zero
+from digitwise.tasks.base import Distribution, Task, without_zero
 from digitwise.tasks.canvas import at_least_one
+from digitwise.tasks.problems import Kind, Problems, kind_of
 from digitwise.tasks.symbols import MINUS, PAD, PLUS, TIMES, Tokens, pad
 
 SYMBOL = {"+": PLUS, "-": MINUS, "*": TIMES}
@@ -49,13 +51,15 @@ class Arithmetic(Task):
     """Most digits of a multiplier."""
     pads: int = 3
     """Problems are drawn with 0 to this many places more than they need."""
+    zeros: bool = False
+    """Products are written with their leading zeros: whether a zero leads is not known where it is written."""
 
     def __post_init__(self) -> None:
         if not self.operators or set(self.operators) - set(SYMBOL) or len(set(self.operators)) < len(self.operators):
             raise ValueError(f"operators must be some of + - *, each once, not '{self.operators}'")
         at_least_one(multiplier=self.multiplier)
-        if not 2 <= self.summands <= 10 or self.pads < 0:
-            raise ValueError("summands must be from 2 to 10, and pads not negative")
+        if not 2 <= self.summands <= 1000 or self.pads < 0:
+            raise ValueError("summands must be from 2 to 1,000, and pads not negative")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -69,6 +73,23 @@ class Arithmetic(Task):
     @property
     def extent(self) -> Extent:
         return extent(_locate(self, self.overflow + 1))
+
+    @property
+    def claim(self) -> str:
+        if self.operators == "*":
+            return "product" if self.zeros else ""
+        return {2: "sum"}.get(self.summands, "sums") if self.operators == "+" else ""
+
+    def fitting(self, texts: Sequence[str]) -> "Arithmetic":
+        kinds = [kind_of(text) for text in texts]
+        summands = max((kind.size for kind in kinds if kind.operator == "+"), default=2)
+        multiplier = max((kind.size for kind in kinds if kind.operator == "*"), default=1)
+        # A task of two summands takes both in at once, and cannot be widened.
+        return replace(
+            self,
+            summands=max(self.summands, summands) if self.summands > 2 else self.summands,
+            multiplier=max(self.multiplier, multiplier),
+        )
 
     # The format
 
@@ -116,7 +137,13 @@ class Arithmetic(Task):
                 answers = self.solve(problems[chosen])
                 written = np.arange(answers.shape[1]) < dg.lengths(problems.numbers[chosen, 0])[:, None]
                 targets[chosen] = np.where(written, answers, np.uint8(PAD))
+            if kind.operator == "*" and self.zeros:
+                targets[chosen] = self.solve(problems[chosen])
         return targets
+
+    def spell(self, symbols: Tokens) -> list[str]:
+        """Leading zeros are written by products and differences, and say nothing."""
+        return [text.lstrip("0") or "0" for text in super().spell(symbols)]
 
     # Problems
 

@@ -10,7 +10,10 @@ Tokens = NDArray[np.uint8]
 PAD, PLUS, TIMES, MINUS = 10, 11, 12, 13
 SPELLING = [*"0123456789", "_", "+", "*", "-"]
 NUM_SYMBOLS = len(SPELLING)
-NUM_ANSWER_SYMBOLS = 11  # ten digits and the pad: all that may stand in an answer
+NUM_ANSWER_SYMBOLS = 11  # ten digits and the pad: all that may stand in an answer of most tasks
+#: Tasks with rows that flow down have a vocabulary of their own, since words of texts take these numbers elsewhere.
+COMPARE, DIVIDE, REST, LESS, EQUAL, MORE = range(14, 20)
+SIGNS = [*SPELLING, *"?/r<=>"]
 
 #: Texts around two numbers.
 SUMS = (
@@ -51,7 +54,7 @@ def pad(digits: Digits, width: int) -> Tokens:
 
 def read_answers(symbols: Tokens) -> list[str]:
     """Return answer symbols `[count, slots]` as text. What is not a number stays visible as it is."""
-    spelled = np.array(SPELLING)[symbols[:, ::-1]]
+    spelled = np.array(SIGNS)[symbols[:, ::-1]]
     texts = ["".join(row).lstrip("_") for row in spelled]  # for people's eyes only, never in the data path
     return [text or "_" for text in texts]
 

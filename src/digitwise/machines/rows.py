@@ -1,0 +1,184 @@
+"""Every case where rows hear rows: sums of many numbers, and products.
+
+What a row says to the next one can meet any carry there, since both depend on different digits. So this walk lets every
+message of a row meet every carry: more than can happen, and a machine that passes is right. Codes have one meaning
+here. It is the one that most of the situations in which a code first appears give to it; a code that is said where it
+does not fit is wrong there and not followed, or one slip would make all that follows look wrong. A wrong case need not
+have a problem that shows it: `expose` searches for one.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from digitwise.machines.run import Layout, run
+from digitwise.machines.table import NOTHING, Ints, Situation, Table
+from digitwise.machines.walk import ACROSS, ALONG, OVER, READ, SEEN, State, Tell, Walk, phase_after, value
+from digitwise.tasks.symbols import PAD, PLUS, SPELLING, TIMES
+
+ROUNDS = 36
+"""Of 20,000 problems each."""
+LONGEST = 5
+"""Digits of the numbers in problems that are searched for."""
+
+
+class Step(NamedTuple):
+    """A cell in a situation, and what should come of it."""
+
+    situation: Situation
+    symbol: int
+    carry: int  # what it should say along
+    result: int  # what it should say across
+    used: int
+    after: State  # of the row, without the code
+    lowest: bool
+
+
+Heard = dict[bool, dict[int, int]]
+"""Codes that a row can hear from the one before, with what they stand for: from lowest cells, and from others."""
+
+
+def sums_of_many(tell: Tell) -> Walk:
+    """States of a row: what is heard, the carry, whether it is the first row, the phases of its number and of the sum so
+    far. A sum is right from two numbers on, so the first row is never read."""
+
+    def steps(state: State, heard: Heard) -> Iterator[Step]:
+        code, carry, first, x_phase, sum_phase = state
+        lowest = x_phase is None
+        for x in SEEN:
+            after_x = phase_after(x_phase, x)
+            for across, so_far in ({NOTHING: PAD} if first else heard[lowest]).items() if after_x is not None else ():
+                after_sum = OVER if first else phase_after(sum_phase, so_far)
+                if after_sum is not None:
+                    total = value(x) + value(so_far) + carry
+                    right = PAD if x == so_far == PAD and not total else total % 10
+                    used = ALONG | ACROSS if first else READ | ALONG | ACROSS
+                    after = (total // 10, first, after_x, after_sum)
+                    yield Step(Situation(PLUS, (x,), code, across), right, total // 10, right, used, after, lowest)
+
+    return _walk(tell, {(NOTHING, 0, first, None, None) for first in (True, False)}, steps)
+
+
+def products(tell: Tell) -> Walk:
+    """States of a row: what is heard, the carry, whether it is the first row, its digit of the multiplier, the phase of
+    the multiplicand. A row hears the digits of the row before one place lower: ten times the result so far."""
+
+    def steps(state: State, heard: Heard) -> Iterator[Step]:
+        code, carry, first, m, phase = state
+        rows = {NOTHING: 0} if first or phase is None else heard[True] | heard[False]
+        for x in SEEN:
+            after_x = phase_after(phase, x)
+            for across, so_far in rows.items() if after_x is not None else ():
+                carry_on, digit = divmod(m * value(x) + so_far + carry, 10)
+                situation = Situation(TIMES, (m, x), code, across)
+                after = (carry_on, first, m, after_x)
+                yield Step(situation, digit, carry_on, digit, READ | ALONG | ACROSS, after, phase is None)
+
+    return _walk(tell, {(NOTHING, 0, first, m, None) for first in (True, False) for m in range(10)}, steps)
+
+
+def _walk(tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Iterable[Step]]) -> Walk:
+    walk, carries, results = Walk(tell), _Meanings(), _Meanings()
+    heard: Heard = {True: {}, False: {}}
+    done: set[tuple[State, Situation]] = set()
+    while True:
+        new = [
+            (state, step)
+            for state in states
+            for step in steps_of(state, heard)
+            if (state, step.situation) not in done
+        ]
+        if not new:
+            break
+        told = walk.told([(step.situation, step.used) for _, step in new])
+        carries.settle((one.along, step.carry) for one, (_, step) in zip(told, new, strict=True))
+        results.settle((one.across, step.result) for one, (_, step) in zip(told, new, strict=True))
+        for (state, step), (symbol, along, across) in zip(new, told, strict=True):
+            done.add((state, step.situation))
+            fits_along, fits_across = carries.of[along] == step.carry, results.of[across] == step.result
+            if (step.used & READ and symbol != step.symbol) or not (fits_along and fits_across):
+                walk.wrong.setdefault(step.situation, (state[1], results.of.get(step.situation.across, 0)))
+            if fits_along:
+                states.add((along, *step.after))
+            if fits_across:
+                heard[step.lowest][across] = step.result
+    for name, meanings in (("carry", carries), ("digit to the next row", results)):
+        for code, meaning in meanings.of.items():
+            walk.meanings[name][code].add(SPELLING[meaning])
+    return walk
+
+
+class _Meanings:
+    """What codes stand for."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, int] = {}
+
+    def settle(self, said: Iterable[tuple[int, int]]) -> None:
+        votes: dict[int, Counter[int]] = defaultdict(Counter)
+        for code, meaning in said:
+            if code not in self.of:
+                votes[code][meaning] += 1
+        self.of |= {code: counted.most_common(1)[0][0] for code, counted in votes.items()}
+
+
+def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.Generator) -> list[str]:
+    """Problems of at most 5 digits in which these very situations occur: random ones, and ones made of few different
+    digits and of nines, all run by the table. Few for each situation, shortest first."""
+    left = {situation: 3 for situation in wrong}
+    found: list[str] = []
+    for round_ in range(ROUNDS):
+        if not any(left.values()):
+            break
+        rows = 1 + round_ % 3 if claim == "product" else 2 + round_ % 4
+        numbers = _numbers(rng, 20_000, rows, claim)
+        layout, texts = (_product if claim == "product" else _sum)(table, numbers)
+        spoken = run(table, layout)
+        met_BRP = table.number(layout.combination_BRP, spoken.heard_along_BRP, spoken.heard_across_BRP)
+        for situation, count in left.items():
+            own, digits, along, across = situation
+            number = table.number(table.combination(np.array(own), [np.array(d) for d in digits]), along, across)
+            if count:
+                hits = np.flatnonzero((met_BRP == number).any((1, 2)))[:count]
+                left[situation] -= len(hits)
+                found += [texts(problem) for problem in hits]
+    return sorted(dict.fromkeys(found), key=len)
+
+
+def _numbers(rng: np.random.Generator, count: int, rows: int, claim: str) -> Ints:
+    """Values `[count, rows]`, or for products the multiplier of so many digits and the multiplicand."""
+    shape = (count, rows if claim == "sums" else 1)
+    values, digit = np.zeros(shape, dtype=np.int64), rng.integers(0, 10, shape)
+    stays = rng.choice([0.0, 0.5, 0.8], (count, 1))
+    for _ in range(LONGEST):
+        chance = rng.random(shape)
+        digit = np.where(chance < stays, digit, np.where(chance < stays + 0.15, 9, rng.integers(0, 10, shape)))
+        values = values * 10 + digit
+    values %= 10 ** rng.integers(1, LONGEST + 1, shape)
+    if claim == "sums":
+        return values
+    multiplier = rng.integers(10 ** (rows - 1) if rows > 1 else 0, 10**rows, (count, 1))
+    few = rng.choice([0, 1, 8, 9], (count, rows)) @ 10 ** np.arange(rows)
+    few = np.where(few < 10 ** (rows - 1), few + 9 * 10 ** (rows - 1), few)
+    return np.concatenate([np.where(rng.random((count, 1)) < 0.5, multiplier, few[:, None]), values], axis=1)
+
+
+def _symbols(values: Ints, places: int) -> Ints:
+    """Digits `[..., places]`, lowest first, pads above."""
+    over = values[..., None] // 10 ** np.arange(places)
+    return np.where((over > 0) | (np.arange(places) == 0), over % 10, PAD)
+
+
+def _sum(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
+    combination = table.combination(np.array(PLUS), [_symbols(values, LONGEST + 1)])
+    return Layout(combination, [False] * values.shape[1], 0), lambda problem: " + ".join(map(str, values[problem]))
+
+
+def _product(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
+    rows = len(str(values[:, 0].max()))
+    multiplier = values[:, :1] // 10 ** np.arange(rows)[::-1] % 10
+    x = _symbols(values[:, 1], LONGEST + rows)
+    combination = table.combination(np.array(TIMES), list(np.broadcast_arrays(multiplier[:, :, None], x[:, None])))
+    return Layout(combination, [False] * rows, 1), lambda problem: " * ".join(map(str, values[problem]))

@@ -1,0 +1,102 @@
+"""Problems of any length by a table: row after row, each from its first cell to its last.
+
+A row is a scan. What its cell at a place says depends on what the cell before it said, so a long row is cut into blocks:
+for every code that could enter a block the code that leaves it is found, all blocks at once; then the codes that do
+enter follow block by block, and a second pass fills in what is said inside.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from digitwise.machines.table import NOTHING, Ints, Table
+
+WIDE = 256
+"""Rows are cut into blocks if fewer problems than this are run at once: many problems keep the processor busy anyway."""
+
+
+class Layout(NamedTuple):
+    """Problems that are wired alike: combinations of the cells, the answer's row last, and who hears whom."""
+
+    combination_BRP: Ints
+    down_R: list[bool]
+    """Whether a row flows down: its cells hear the next higher place instead of the next lower one."""
+    shift: int | None
+    """Cells hear the row before at their place (0), or one place lower (1), or no other row (None)."""
+
+
+class Spoken(NamedTuple):
+    symbol_BP: NDArray[np.int16]
+    """What the cells of the answer's row write."""
+    confidence_BP: NDArray[np.float32]
+    heard_along_BRP: NDArray[np.int16]
+    heard_across_BRP: NDArray[np.int16]
+
+
+def run(table: Table, layout: Layout) -> Spoken:
+    combination_BRP, down_R, shift = layout
+    problems, _, places = combination_BRP.shape
+    along, across = [], []
+    said_BP = np.full((problems, places), NOTHING, dtype=np.int16)
+    for row, down in enumerate(down_R):
+        across_BP = np.full_like(said_BP, NOTHING)
+        if shift is not None and row:
+            across_BP[:, shift:] = said_BP[:, : places - shift]
+        order = slice(None, None, -1) if down else slice(None)
+        start_BP = table.number(combination_BRP[:, row], np.int64(NOTHING), across_BP)
+        along_BP = scan(table, start_BP[:, order])[:, order]
+        numbers_BP = start_BP + (along_BP + 1) * table.codes[1]
+        table.know(numbers_BP)
+        said_BP = table.across[numbers_BP]
+        along.append(along_BP)
+        across.append(across_BP)
+    return Spoken(table.symbol[numbers_BP], table.confidence[numbers_BP], np.stack(along, 1), np.stack(across, 1))
+
+
+def scan(table: Table, start_BP: Ints) -> NDArray[np.int16]:
+    """What each cell of a row hears along it. `start` has the numbers of situations in which nothing is heard."""
+    problems, places = start_BP.shape
+    blocks = 1 if problems >= WIDE else max(1, math.isqrt(places // 4))
+    size = -(-places // blocks)
+    padded_BP = np.zeros((problems, blocks * size), dtype=np.int64)  # cells that are not there
+    padded_BP[:, :places] = start_BP
+    start_SL = np.ascontiguousarray(padded_BP.reshape(problems * blocks, size).T)  # steps, lanes
+    enters_L = np.full(problems * blocks, NOTHING)
+    if blocks > 1:
+        enters_L = _entering(table, start_SL, blocks)
+    heard_SL = _steps(table, start_SL, enters_L)[:-1]
+    return heard_SL.T.reshape(problems, -1)[:, :places]
+
+
+def _entering(table: Table, start_SL: Ints, blocks: int) -> Ints:
+    """The code that enters each block. Codes that nobody has said so far are left out at first."""
+    while True:
+        codes = np.unique(np.append(table.along[table.along != -2], NOTHING)).astype(np.int64)
+        lanes = start_SL.shape[1]
+        leaves = _steps(table, np.repeat(start_SL, len(codes), axis=1), np.tile(codes, lanes))[-1]
+        leaves_BKC = leaves.reshape(-1, blocks, len(codes))
+        where = np.full(table.codes[0] + 1, -1)
+        where[codes] = np.arange(len(codes))  # the code of nothing, -1, is the last entry
+        enters_BK = np.full(leaves_BKC.shape[:2], NOTHING)
+        problem = np.arange(len(enters_BK))
+        for block in range(1, blocks):
+            enters_BK[:, block] = leaves_BKC[problem, block - 1, where[enters_BK[:, block - 1]]]
+        if (where[enters_BK] >= 0).all():
+            return enters_BK.ravel()
+
+
+def _steps(table: Table, start_SL: Ints, code_L: NDArray) -> NDArray[np.int16]:
+    """What is heard at every step of every lane, and what is said at the last: `[S + 1, L]`."""
+    heard_SL = np.empty((len(start_SL) + 1, len(code_L)), dtype=np.int16)
+    heard_SL[0] = code_L
+    times, along = table.codes[1], table.along
+    for step, start_L in enumerate(start_SL):
+        number_L = (heard_SL[step] + np.int64(1)) * times + start_L
+        said_L = along[number_L]
+        if said_L.min() < NOTHING:  # unknown
+            table.know(number_L)
+            said_L = along[number_L]
+        heard_SL[step + 1] = said_L
+    return heard_SL

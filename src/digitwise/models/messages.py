@@ -1,0 +1,293 @@
+"""Cells that tell each other a few bits: a trained one is a finite machine, of which every case can be checked.
+
+The cells stand in rows (`encodings.by_column`). A cell is one function: from its own symbol, the digits that it sees,
+a message along its row and a message from the row before, to the symbol that it writes, the message to the next place
+of its row and the message to the next row. Its state stays private. A message is a few bits, +1 or -1, and hearing
+nothing is all zeros. What a message stands for is learned: nothing but the answers is ever shown.
+
+In training messages are soft at first (tanh), then noise grows, then more and more problems have hard bits (the sign;
+the gradient is that of the tanh). Once all are hard, bits that are near zero are pushed away from it, so that rounding
+cannot turn them, and bits far from it are pulled back, so that training still can. At test bits are always hard.
+
+`forward`, for training, takes cells in the order of their dependence. `answer` asks the cell about each situation that
+occurs, once, and puts problems of any length together from that (`machines`).
+
+Shapes: B problems, C cells of a problem, A cells of a wave over all problems, M combinations of own symbol and digits,
+K digits, L bits along, U bits across, the rest as in `encoder`.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings import Encoding, PlaceVectors
+from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
+from digitwise.machines.run import Layout, run
+from digitwise.machines.table import NOTHING, Answered, Situations, Table
+from digitwise.models.encoder import Answers, Architecture, Blueprint, Layer, Model, initialise
+from digitwise.models.wiring import Wiring, wire
+from digitwise.tasks.symbols import EQUAL, PAD, SIGNS
+
+MARGIN, CEILING = 1.0, 2.0
+"""Between these hard bits are left alone in training."""
+NOISE_FROM, HARD_FROM = 0.31, 0.64
+"""Shares of the way to all bits being hard: from where noise grows, and from where bits become hard."""
+REMEMBERED = 16
+"""For how many coordinates a model remembers its wiring."""
+
+
+@dataclass(frozen=True)
+class Messages(Blueprint):
+    """The size of a cell, and how it learns to speak in bits."""
+
+    layers: int = 1  # distinct ones, which see digits only; one more hears the messages too
+    width: int = 96
+    heads: int = 4
+    feedforward: int = 0  # 0 stands for four times the width
+    along: int = 4
+    """Bits to the next place of a row."""
+    across: int = 0
+    """Bits to the next row, 0 where no row hears another one."""
+    hard: float = 0.55
+    """Share of the training after which all bits are hard."""
+    noise: float = 0.5
+    """Deviation of the noise on bits, in the end."""
+    push: float = 0.1
+    """Price of hard bits outside of their margins."""
+
+    def __post_init__(self) -> None:
+        self.cell()  # refuses sizes that do not fit each other
+        if not (1 <= self.along <= 8 and 0 <= self.across <= 8):
+            raise ValueError("a message has at most 8 bits, and at least one along its row")
+        if not 0 < self.hard <= 1:
+            raise ValueError(f"hard must be above 0 and at most 1, not {self.hard}")
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        return self.along, self.across
+
+    def cell(self) -> Architecture:
+        return Architecture(self.layers, 1, 1, self.width, self.heads, self.feedforward)
+
+    def smallest(self) -> Blueprint:
+        return replace(self, layers=1, width=16, heads=4, feedforward=32)
+
+    def build(self, encoding: Encoding, extent: Extent, symbols: int, answers: int) -> "Speakers":
+        return Speakers(self, encoding, symbols, answers)
+
+
+class Started(NamedTuple):
+    """What the layer that hears messages needs of combinations of own symbol and digits."""
+
+    x_MW: Tensor
+    query_MHD: Tensor
+    scores_MKH: Tensor
+    values_MKHD: Tensor
+
+
+class Speakers(Model):
+    """All cells of a batch are the same cell."""
+
+    vectors: PlaceVectors
+
+    def __init__(self, blueprint: Messages, encoding: Encoding, symbols: int, answers: int):
+        super().__init__()
+        if not encoding.columns:
+            raise ValueError(f"cells need --encoding by-column, not {type(encoding).__name__.lower()}")
+        self.blueprint, cell, eps = blueprint, blueprint.cell(), 1e-12
+        self.embedding = nn.Embedding(symbols, cell.width)
+        self.embedding_norm = nn.LayerNorm(cell.width, eps=eps)
+        self.layers = nn.ModuleList(Layer(cell, eps) for _ in range(cell.shape.layers))
+        self.state_norm = nn.LayerNorm(cell.width, eps=eps)
+        self.readout = nn.Linear(cell.width, answers)
+        used = [count for count in blueprint.bits if count]
+        self.say = nn.ModuleList(nn.Linear(cell.width, count) for count in used)
+        self.hear = nn.ModuleList(nn.Linear(count, cell.width) for count in used)
+        self.hear_norms = nn.ModuleList(nn.LayerNorm(cell.width, eps=eps) for _ in used)
+        self.apply(initialise)
+        self.vectors = encoding.build(cell.shape, Extent(0, ()))
+        self.progress = 1.0
+        """Share of the training that is done: it decides how hard bits are in training mode."""
+        self._remembered: list[tuple[Coordinates, Wiring]] = []
+        self._price: Tensor | float = 0.0
+        self._kept: tuple[Any, Table] | None = None
+
+    # One cell: first its digits, then messages
+
+    def start(self, symbols_MK: Tensor, classes: list[int]) -> Started:
+        """Own symbols first, then digits of these classes."""
+        symbols_VW = self.embedding_norm(self.embedding.weight)
+        x_MW, digits_MK = symbols_VW[symbols_MK[:, 0]], symbols_MK[:, 1:]
+        for number, layer in enumerate(self.layers):
+            attention = layer.attention
+            normed_MW, normed_VW = layer.norms[0](x_MW), layer.norms[0](symbols_VW)
+            query_MHD = self._heads(attention.query(normed_MW)) / math.sqrt(self._head_size)
+            keys_MKHD, values_MKHD = (
+                self._heads(torch.cat([part(normed_MW)[:, None], part(normed_VW)[digits_MK]], dim=1))
+                for part in (attention.key, attention.value)
+            )
+            scores_MKH = self._scores(query_MHD, keys_MKHD, self.vectors.tables[number][[0, *classes]])
+            if number < len(self.layers) - 1:
+                x_MW = self._finish(layer, x_MW, scores_MKH, values_MKHD)
+        return Started(x_MW, query_MHD, scores_MKH, values_MKHD)
+
+    def state(self, started: Started, heard: list[Tensor], classes_AK: Tensor) -> Tensor:
+        """Normalised states of cells that hear these bits, one tensor `[A, bits]` for each kind of message."""
+        layer = self.layers[-1]
+        parts = zip(self.hear_norms, self.hear, heard, strict=True)
+        told_AKW = torch.stack([norm(hear(bits)) for norm, hear, bits in parts], 1)
+        keys_AKHD, values_AKHD = (
+            self._heads(part(told_AKW)) for part in (layer.attention.key, layer.attention.value)
+        )
+        scores_AKH = self._scores(started.query_MHD, keys_AKHD, self.vectors.tables[-1][classes_AK])
+        scores_AKH = torch.cat([started.scores_MKH, scores_AKH], dim=1)
+        values_AKHD = torch.cat([started.values_MKHD, values_AKHD], dim=1)
+        return self.state_norm(self._finish(layer, started.x_MW, scores_AKH, values_AKHD))
+
+    @property
+    def _head_size(self) -> int:
+        return self.blueprint.width // self.blueprint.heads
+
+    def _heads(self, x: Tensor) -> Tensor:
+        return x.unflatten(-1, (self.blueprint.heads, -1))
+
+    def _scores(self, query_AHD: Tensor, keys_AKHD: Tensor, vectors_KD: Tensor) -> Tensor:
+        """q (k + p), with p = table[class] as everywhere: `[A, K, H]`."""
+        return (query_AHD[:, None] * (keys_AKHD + vectors_KD.unsqueeze(-2))).sum(-1)
+
+    def _finish(self, layer: Layer, x_AW: Tensor, scores_AKH: Tensor, values_AKHD: Tensor) -> Tensor:
+        attended_AW = (scores_AKH.softmax(1)[..., None] * values_AKHD).sum(1).flatten(1)
+        x_AW = x_AW + layer.attention.out(attended_AW)
+        return x_AW + layer.feedforward(layer.norms[1](x_AW))
+
+    # All cells of a batch, wave by wave
+
+    def forward(self, tokens_BN: Tensor, coordinates: Coordinates) -> Tensor:
+        """Return the logits `[B, S, V]`; in training mode messages are as hard as the progress asks."""
+        wiring, problems = self.prepare(coordinates), len(tokens_BN)
+        symbols_CBK = tokens_BN.long()[:, wiring.seen_CK].transpose(0, 1)
+        base = self.embedding.num_embeddings ** torch.arange(symbols_CBK.shape[-1], device=tokens_BN.device)
+        numbers_M, combination_CB = (symbols_CBK * base).sum(-1).unique(return_inverse=True)
+        started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wiring.digits)
+        present_CB1 = (symbols_CBK[..., :1] != PAD).float()  # cells that are not there say nothing
+        hardness, noise = self._voice()
+        hard_B1 = (torch.rand(problems, 1, device=tokens_BN.device) < hardness) if self.training else None
+        silence = [torch.zeros(1, problems, say.out_features, device=tokens_BN.device) for say in self.say]
+        said: list[list[Tensor]] = [[] for _ in self.say]
+        states, raw = [], []
+        for cells, *sources in wiring.waves:
+            part = Started._make(tensor[combination_CB[cells].flatten()] for tensor in started)
+            heard = [
+                torch.cat([none, *(bits[wave] for wave in source.waves)])[source.index].flatten(0, 1)
+                for none, bits, source in zip(silence, said, sources, strict=False)
+            ]
+            down_A = wiring.down_C[cells].repeat_interleave(problems)
+            state_AW = self.state(part, heard, self._classes(down_A, wiring.shift))
+            states.append(state_AW.unflatten(0, (-1, problems)))
+            for bits, say in zip(said, self.say, strict=True):
+                z = say(states[-1])
+                raw.append(z.flatten())
+                bits.append(speak(z, hard_B1, noise) * present_CB1[cells])
+        size = torch.cat(raw).abs()
+        pushed = self.blueprint.push if self.training and hardness == 1 else 0.0
+        self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).mean()
+        return self.readout(torch.cat(states)[wiring.slots_S]).transpose(0, 1)
+
+    def pay(self) -> Tensor | float:
+        price, self._price = self._price, 0.0
+        return price
+
+    def _voice(self) -> tuple[float, float]:
+        """The share of problems whose bits are hard, and the noise."""
+        if not self.training:
+            return 1.0, 0.0
+        way = self.progress / self.blueprint.hard
+        hard, noise = (min(max((way - start) / (1 - start), 0.0), 1.0) for start in (HARD_FROM, NOISE_FROM))
+        return hard, self.blueprint.noise * noise
+
+    def _classes(self, down_A: Tensor, shift: int | None) -> Tensor:
+        """Classes of the messages that cells hear: `[A, kinds of messages]`."""
+        along_A = torch.where(down_A, HIGHER, BELOW)
+        across_A = torch.full_like(along_A, SHIFTED if shift else ABOVE)
+        return torch.stack([along_A, across_A][: len(self.say)], 1)
+
+    def prepare(self, coordinates: Coordinates) -> Wiring:
+        """Wire the cells of coordinates once; those that come again and again are one object per width."""
+        for known, wiring in self._remembered:
+            if known.same(coordinates):
+                return wiring
+        found = coordinates.map(lambda array: torch.as_tensor(array, device=self.device))
+        wiring = wire(self.vectors.prepare(found), found.slot.reshape(-1, found.slot.shape[-1])[0])
+        if wiring.shift is not None and not self.blueprint.across:
+            raise ValueError("here rows hear each other: give the architecture bits for that with --across")
+        self._remembered = [(coordinates, wiring), *self._remembered[: REMEMBERED - 1]]
+        return wiring
+
+    def floats(self, num_tokens: int) -> int:
+        return num_tokens * 16 * self.blueprint.width
+
+    # The cell as a table
+
+    def table(self, wiring: Wiring) -> Table:
+        """The cell as it is now; situations are worked out when they are asked for."""
+        owns = [n for n in range(PAD + 1, self.embedding.num_embeddings) if n < len(SIGNS)]
+        return Table(owns, wiring.seen_CK.shape[1] - 1, self.blueprint.bits, partial(self._told, wiring))
+
+    @torch.inference_mode()
+    def _told(self, wiring: Wiring, situations: Situations) -> Answered:
+        logits_AV, raw = self.situations(wiring, situations)
+        codes = [((z > 0).long() << torch.arange(z.shape[1], device=z.device)).sum(1) for z in raw]
+        codes += [torch.full_like(codes[0], NOTHING)] * (2 - len(codes))
+        confidence_A, symbol_A = logits_AV.float().softmax(-1).max(-1)
+        return Answered(*(part.cpu().numpy() for part in (symbol_A, *codes, confidence_A)))
+
+    def situations(self, wiring: Wiring, situations: Situations) -> tuple[Tensor, list[Tensor]]:
+        """Logits, and messages before the signs of their bits are taken, of cells in these situations."""
+        symbols = np.concatenate([situations.own_A[:, None], situations.digits_AK], axis=1)
+        # The rows before the answer's differ in their direction only where they have a symbol of their own.
+        inner, last = wiring.down_R[0], wiring.down_R[-1]
+        down_A = torch.as_tensor(np.where(situations.own_A == EQUAL, inner, last), device=self.device)
+        heard = []
+        for count, code in zip(self.blueprint.bits, (situations.along_A, situations.across_A), strict=True):
+            if count:
+                code_A1 = torch.as_tensor(code, device=self.device).long()[:, None]
+                bits_AL = (code_A1 >> torch.arange(count, device=self.device) & 1) * 2 - 1
+                heard.append(torch.where(code_A1 == NOTHING, 0, bits_AL).to(self.readout.weight.dtype))
+        started = self.start(torch.as_tensor(symbols, device=self.device).long(), wiring.digits)
+        state_AW = self.state(started, heard, self._classes(down_A, wiring.shift))
+        return self.readout(state_AW), [say(state_AW) for say in self.say]
+
+    def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
+        """Each situation that occurs is worked out once, and every cell is in one of them."""
+        wiring = self.prepare(coordinates)
+        table = self._known(wiring)
+        symbols_BCK = tokens_BN.cpu().numpy()[:, wiring.seen_CK.cpu().numpy()]
+        combination_BC = table.combination(symbols_BCK[..., 0], list(np.moveaxis(symbols_BCK[..., 1:], -1, 0)))
+        layout = Layout(combination_BC.reshape(len(tokens_BN), len(wiring.down_R), -1), wiring.down_R, wiring.shift)
+        spoken = run(table, layout)
+        rounds = torch.full((len(tokens_BN),), combination_BC.shape[1])
+        return Answers(torch.as_tensor(spoken.symbol_BP).long(), torch.as_tensor(spoken.confidence_BP), rounds)
+
+    def _known(self, wiring: Wiring) -> Table:
+        """The table of these weights, as far as it was asked for before."""
+        version = [(id(weight), weight._version) for weight in self.parameters()]
+        if self._kept is None or self._kept[0] != (version, wiring.digits, wiring.down_R[0], wiring.shift):
+            self._kept = (version, wiring.digits, wiring.down_R[0], wiring.shift), self.table(wiring)
+        return self._kept[1]
+
+
+def speak(z: Tensor, hard_B1: Tensor | None, noise: float) -> Tensor:
+    """Messages from what cells would say: signs, or in training what is in between for problems that are not hard."""
+    if noise:
+        z = z + noise * torch.randn_like(z)
+    sign = torch.where(z > 0, 1.0, -1.0).to(z.dtype)
+    if hard_B1 is None:
+        return sign
+    soft = z.tanh()
+    return torch.where(hard_B1, soft + (sign - soft).detach(), soft)

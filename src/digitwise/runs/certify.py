@@ -1,0 +1,177 @@
+"""A trained network as a machine: every situation that a cell can be in, checked against exact arithmetic.
+
+The verdict is `proven` if nothing is wrong and rounding cannot change that: the least margins must exceed a hundred
+times the largest difference that was seen between float32 and float64, between batches of several sizes and between
+numbers of threads. It is `refuted` if a problem was found that the network itself, run in order, gets wrong. All else is
+`open`: a wrong case that no problem was found for, or a margin that is too thin.
+"""
+
+import copy
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from digitwise.machines import CLAIMS
+from digitwise.machines.rows import expose
+from digitwise.machines.table import Situation, Situations, Table, Told
+from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
+from digitwise.models import Model, Speakers
+from digitwise.models.wiring import Wiring
+from digitwise.rng import generator
+from digitwise.runs.experiment import Experiment
+from digitwise.tasks import Kind, Task
+
+SAFE = 100
+"""Margins must exceed the largest difference so many times."""
+COMPARED = ((1, 1), (7, 1), (64, 1), (64, 2), (4096, 2))
+"""Sizes of batches and numbers of threads whose results are compared, for the situations of at most 64 batches each."""
+FEW = 60
+"""Wrong cases up to which problems that show them are searched for."""
+#: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
+WIRED: dict[str, tuple[set[bool], int | None]] = {
+    "sum": ({False}, None),
+    "sums": ({False}, 0),
+    "product": ({False}, 1),
+    "difference": ({False, True}, 0),
+    "division": ({True}, None),
+}
+
+
+@dataclass(frozen=True)
+class Report:
+    claim: str
+    verdict: str
+    situations: int
+    wrong: int
+    problems: list[str]
+    """Problems that the network gets wrong, shortest first."""
+    practice: list[str]
+    """Problems in which wrong cases occur, whether or not their answers are wrong."""
+    meanings: dict[str, dict[str, list[int]]]
+    """For each kind of message what is said, and the codes that say it."""
+    double: dict[str, list[int]]
+    """Codes that stand for more than one thing."""
+    logit: float
+    """The least margin of the symbol that is written over the next one."""
+    bit: float
+    """The least distance of a bit from its threshold."""
+    difference: float
+    """The largest difference that rounding made."""
+    seconds: float
+    table: dict[Situation, Told]
+
+    def summary(self) -> dict[str, Any]:
+        """Numbers for a log."""
+        return {
+            "verdict": self.verdict, "situations": self.situations, "wrong": self.wrong, "shown": self.problems[:1],
+            "logit": round(self.logit, 4), "bit": round(self.bit, 4), "difference": self.difference,
+        }  # fmt: skip
+
+
+def speaks(model: Model) -> Speakers:
+    """The model, if its messages are finite."""
+    if not isinstance(model, Speakers):
+        raise ValueError(
+            "its cells tell each other their whole state, or it has none: there is no end of cases to check."
+            " Only models with --architecture messages can be proven"
+        )
+    return model
+
+
+def certify(experiment: Experiment, model: Model) -> Report:
+    """Check every case of a trained model."""
+    began, task, speakers = time.monotonic(), experiment.task, speaks(model)
+    if task.claim not in CLAIMS:
+        raise ValueError(f"nothing is stated about {type(task).__name__.lower()} that could be proven")
+    speakers = copy.deepcopy(speakers).cpu().eval()
+    wiring = speakers.prepare(_smallest(task))
+    if (set(wiring.down_R), wiring.shift) != WIRED[task.claim]:
+        raise ValueError(f"these cells are not wired as the theorem about a {task.claim} says: {experiment.encoding}")
+    table = speakers.table(wiring)
+    walk = CLAIMS[task.claim](table.tell)
+    practice = walk.problems
+    if 0 < len(walk.wrong) <= FEW and not practice:
+        practice = expose(table, task.claim, walk.wrong, generator(experiment.seed, "expose"))
+    shown = [text for text in sorted(practice, key=len)[:FEW] if is_wrong(speakers, task, text)]
+    logit, bit, difference = margins(speakers, wiring, walk.used)
+    safe = min(logit, bit) > SAFE * difference
+    verdict = "refuted" if shown else "proven" if not walk.wrong and safe else "open"
+    used = list(walk.used)
+    return Report(
+        task.claim, verdict, len(used), len(walk.wrong), shown, practice, *_meanings(walk), logit, bit, difference,
+        time.monotonic() - began, dict(zip(used, table.tell(used), strict=True)),
+    )  # fmt: skip
+
+
+def _smallest(task: Task) -> Any:
+    """Coordinates of some problem: the wiring of one cell is that of all."""
+    kind = task.kinds[-1]
+    numbers = [np.ones((1, 1), dtype=np.uint8)] * (kind.drawn + bool(kind.factor))
+    if kind.operator == "*":
+        numbers[0] = np.ones((1, kind.factor), dtype=np.uint8)
+    return task.write(task.pose(kind, numbers))[1]
+
+
+def is_wrong(model: Speakers, task: Task, text: str) -> bool:
+    """Whether the network, run cell by cell in the order of their dependence, gets this problem wrong."""
+    batch = task.encode(task.fitting([text]).read([text]))
+    with torch.inference_mode():
+        written = model(torch.as_tensor(batch.tokens), batch.coordinates).argmax(-1).numpy()
+    return bool((written != batch.targets).any())
+
+
+def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int]) -> tuple[float, float, float]:
+    """The least margins of logits and bits that matter, and the largest difference that rounding made."""
+    situations, flags = list(used), torch.tensor(list(used.values()))
+
+    def run(chosen: Sequence[Situation], network: Speakers = model) -> tuple[Tensor, list[Tensor]]:
+        own, digits, along, across = (np.array(part) for part in zip(*chosen, strict=True))
+        with torch.inference_mode():
+            return network.situations(wiring, Situations(own, digits.reshape(len(chosen), -1), along, across))
+
+    def whole(parts: Iterator[tuple[Tensor, list[Tensor]]]) -> Tensor:
+        return torch.cat([torch.cat([logits, *raw], 1).double() for logits, raw in parts])
+
+    logits, raw = run(situations)
+    first, second = logits.topk(2).values.T
+    logit = float((first - second)[flags & READ > 0].min())
+    heard = [z[flags & flag > 0].abs() for z, flag in zip(raw, (ALONG, ACROSS), strict=False)]
+    bit = min(float(part.min()) for part in heard if part.numel())
+    found = whole(iter([(logits, raw)]))
+    exact = whole(iter([run(situations, copy.deepcopy(model).double())]))
+    differences = [(exact - found).abs().max()]
+    for size, threads in COMPARED:
+        some = slice(None, None, -(-len(situations) // (64 * size)))
+        chosen = situations[some]
+        with _threads(threads):
+            again = whole(run(chosen[at : at + size]) for at in range(0, len(chosen), size))
+        differences.append((again - found[some]).abs().max())
+    return logit, bit, float(max(differences))
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _meanings(walk: Walk) -> tuple[dict[str, dict[str, list[int]]], dict[str, list[int]]]:
+    meanings: dict[str, dict[str, list[int]]] = {}
+    for relation, codes in walk.meanings.items():
+        found: dict[str, list[int]] = {}
+        for code, stands_for in sorted(codes.items()):
+            for meaning in sorted(stands_for):
+                found.setdefault(meaning, []).append(code)
+        meanings[relation] = dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
+    double = {name: [c for c, m in sorted(codes.items()) if len(m) > 1] for name, codes in walk.meanings.items()}
+    return meanings, {name: codes for name, codes in double.items() if codes}

@@ -1,0 +1,70 @@
+"""Training that ends in a proof: the check again and again, and practice on what it finds wrong.
+
+Once all bits are hard, every case is checked every so many steps. When the loss is low, problems in which wrong cases
+occur get a share of the next batches: problems of at most as many digits as training shows anyway, and their answers
+only. No carry, no message and no inner row is ever supervised.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from digitwise.models import Model
+from digitwise.runs.certify import Report, certify, speaks
+from digitwise.runs.experiment import Experiment
+from digitwise.tasks.problems import Problems
+
+EVERY = 50
+"""Steps between checks."""
+BIT = 0.05
+"""The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
+SHARE = 8
+"""One in so many problems of a batch is practice."""
+LOW = 0.03
+"""Wrong cases are practised once the mean loss is this low; before that nearly everything is wrong."""
+MOST = 200
+"""Problems that are kept for practice, the latest first."""
+MEMORY = 0.98
+"""Of the mean loss."""
+
+
+class Prover:
+    """What training until a proof remembers between steps, also over interruptions."""
+
+    def __init__(self, experiment: Experiment, model: Model, state: dict[str, Any] | None = None):
+        self.experiment, self.hard = experiment, speaks(model).blueprint.hard
+        self.practice: list[str] = list(state["practice"]) if state else []
+        self.loss = float(state["loss"]) if state else 1.0
+
+    def state(self) -> dict[str, Any]:
+        return {"practice": self.practice, "loss": self.loss}
+
+    def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
+        """The same number of problems, some of them practice."""
+        if not self.practice:
+            return problems
+        count = len(problems) // SHARE
+        chosen = [self.practice[index] for index in rng.integers(0, len(self.practice), count)]
+        return problems[: len(problems) - count].joined(self.experiment.task.read(chosen))
+
+    def is_due(self, done: int) -> bool:
+        return done % EVERY == 0 and done > self.hard * self.experiment.training.steps
+
+    def check(self, model: Model) -> Report:
+        report = certify(self.experiment, model)
+        if self.practice or self.loss < LOW:
+            task, longest = self.experiment.task, self.experiment.trained_length
+            short = [text for text in report.practice if _longest(text) <= longest and task.fitting([text]) == task]
+            self.practice = list(dict.fromkeys([*short, *self.practice]))[:MOST]
+        return report
+
+    def saw(self, loss: float) -> None:
+        self.loss += (1 - MEMORY) * (loss - self.loss)
+
+
+def is_enough(report: Report) -> bool:
+    return report.verdict == "proven" and report.bit >= BIT
+
+
+def _longest(text: str) -> int:
+    return max(len(number) for number in text.split() if number.isdecimal())

@@ -1,0 +1,159 @@
+"""Problems whose answers are written from the top down: signs, leading zeros and quotients are known there first.
+
+    17 - 400        first        _ _ 1 7           1000 / 7      divisor     7
+                    second       _ 4 0 0                         dividend    _ 1 0 0 0 _
+                    cells up     = = = =                         cells down  / / / / / r
+                    cells down   - - - -                         answer      _ 0 1 4 2 6
+                    answer       - 3 8 3
+
+Rows of cells flow from low places to high ones (`columns`), and here the last one flows down. It begins at the top
+place, which is always empty. A difference has its sign there, and no leading zeros. A comparison `17 ? 400` has the
+same rows, and its whole answer at the top. A quotient is written with as many digits as its dividend, zeros leading;
+one more cell, below the ones, writes the remainder.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from digitwise.coordinates import Coordinates, Extent, extent
+from digitwise.numbers import digits as dg
+from digitwise.tasks.base import Distribution, Task
+from digitwise.tasks.problems import Kind, Problems
+from digitwise.tasks.symbols import COMPARE, DIVIDE, EQUAL, LESS, MINUS, PAD, REST, SIGNS, Tokens, pad, read_answers
+
+TOP = 1
+"""Empty places above the longest number."""
+
+
+@dataclass(frozen=True)
+class Downward(Task):
+    """What both tasks share."""
+
+    symbols = SIGNS
+    answer_symbols = len(SIGNS)
+    pads: int = 2
+    """Problems are drawn with 0 to this many places more than they need."""
+
+    def __post_init__(self) -> None:
+        if self.pads < 0:
+            raise ValueError(f"pads must not be negative, and {self.pads} is")
+
+    @property
+    def longest(self) -> None:
+        return None
+
+    @property
+    def overflow(self) -> int:
+        return TOP
+
+    def draw(
+        self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
+    ) -> Problems:
+        """Return problems of all kinds, or of one, on as many places as the longest number that was drawn needs."""
+        chosen = rng.integers(0, len(self.kinds), count) if kind is None else np.full(count, self.kinds.index(kind))
+        drawn = distribution.draw(rng, count, self.kinds[0].drawn, None)
+        pads = max(0, int(rng.integers(-self.pads, self.pads + 1)))  # none in half of the batches
+        width = int(dg.lengths(drawn).max(initial=1)) + pads
+        problems = Problems.empty(self.kinds, chosen, width)
+        kept = min(width, drawn.shape[2])
+        problems.numbers[..., :kept] = drawn[..., :kept]
+        return problems
+
+
+@dataclass(frozen=True)
+class Difference(Downward):
+    """Differences, also below zero, and comparisons."""
+
+    @property
+    def claim(self) -> str:
+        return "difference"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return Kind("-"), Kind("?")
+
+    @property
+    def extent(self) -> Extent:
+        return extent(_difference(2))
+
+    def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
+        count, places = len(problems), problems.width + TOP
+        lines = np.full((count, 4, places), EQUAL, dtype=np.uint8)
+        for number in (0, 1):
+            lines[:, number] = pad(problems.numbers[:, number], places)
+        lines[:, 3] = np.array([MINUS, COMPARE])[problems.kind][:, None]
+        return lines.reshape(count, -1), _difference(places)
+
+    def targets(self, problems: Problems) -> Tokens:
+        sign = dg.compare(problems.numbers[:, 0], problems.numbers[:, 1])
+        targets = pad(self.solve(problems), problems.width + TOP)
+        targets[:, -1] = np.where(sign < 0, MINUS, PAD)
+        compared = problems.kind == self.kinds.index(Kind("?"))
+        targets[compared] = PAD
+        targets[compared, -1] = (LESS + 1 + sign)[compared]
+        return targets
+
+    def spell(self, symbols: Tokens) -> list[str]:
+        """A sign at the top, then pads, then digits; a comparison has nothing below its sign."""
+        signs, sizes = read_answers(symbols[:, -1:]), read_answers(symbols[:, :-1])
+        return [sign.strip("_") + (size if size != "_" or sign == "_" else "") for sign, size in zip(signs, sizes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Division(Downward):
+    """Quotient and remainder of a number by one digit."""
+
+    @property
+    def claim(self) -> str:
+        return "division"
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        return (Kind("/", 1),)
+
+    @property
+    def extent(self) -> Extent:
+        return extent(_division(2))
+
+    def draw(
+        self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
+    ) -> Problems:
+        problems = super().draw(distribution, rng, count, kind)
+        problems.multipliers[:, 0] = rng.integers(1, 10, count)
+        return problems
+
+    def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
+        count, places = len(problems), problems.width + TOP
+        dividend = np.full((count, places + 1), PAD, dtype=np.uint8)
+        dividend[:, 1:] = pad(problems.numbers[:, 0], places)
+        cells = np.broadcast_to(np.array([REST] + [DIVIDE] * places, dtype=np.uint8), dividend.shape)
+        return np.concatenate([problems.multipliers, dividend, cells], axis=1), _division(places)
+
+    def targets(self, problems: Problems) -> Tokens:
+        quotient, rest = dg.divide(problems.numbers[:, 0], problems.multipliers[:, 0])
+        written = np.arange(problems.width) < dg.lengths(problems.numbers[:, 0])[:, None]
+        empty = np.full((len(problems), TOP), PAD, dtype=np.uint8)
+        return np.concatenate([rest[:, None], np.where(written, quotient, np.uint8(PAD)), empty], axis=1)
+
+    def spell(self, symbols: Tokens) -> list[str]:
+        quotients, rests = read_answers(symbols[:, 1:]), read_answers(symbols[:, :1])
+        return [f"{q.lstrip('0') or '0'} remainder {rest}" for q, rest in zip(quotients, rests, strict=True)]
+
+
+@cache
+def _difference(places: int) -> Coordinates:
+    """Both numbers are seen by both rows of cells, so they have no row."""
+    operand, row = np.repeat([0, 1, -1, -1], places), np.repeat([-1, -1, 1, 0], places)
+    place = np.tile(np.arange(places), 4)
+    return Coordinates(np.arange(4 * places), operand, place, np.where(row == 0, place, -1), row)
+
+
+@cache
+def _division(places: int) -> Coordinates:
+    """The remainder's cell has place 0, and the ones of the dividend place 1."""
+    operand = np.concatenate([[0], np.repeat([1, -1], places + 1)])
+    row = np.concatenate([[0], np.repeat([-1, 0], places + 1)])
+    place = np.concatenate([[-1], np.tile(np.arange(places + 1), 2)])
+    return Coordinates(np.arange(len(place)), operand, place, np.where(operand < 0, place, -1), row)
