@@ -10,7 +10,7 @@ try:
     from typing import NoReturn
 
     from digitwise import __version__
-    from digitwise.cli import models, science, solve, terminal
+    from digitwise.cli import models, proof, science, solve, terminal
     from digitwise.config import load
 except KeyboardInterrupt:  # Ctrl-C right after the command was given
     print("digitwise: interrupted", file=sys.stderr)
@@ -128,14 +128,23 @@ def parser() -> Parser:
     sub.add_argument("--full", action="store_true", help="every column and round, for numbers of up to 2,000 digits")
 
     sub = command(
-        "solve", solve.solve, "Answer with a network: sums, differences, products of up to 1,000,000 digits.",
+        "solve", solve.solve,
+        "Answer with a proven network: sums, differences, products, comparisons, quotients, of up to 1,000,000 digits.",
         json="print one JSON object per problem, one per line", table=False,
     )  # fmt: skip
-    sub.add_argument("problem", nargs="+", help='"123 + 4095", "56 * 4297", "900 - 1"; a file; or - for stdin')
     sub.add_argument(
-        "--model", help="a bundled model by name, or a run folder; default: the preferred one that supports the problem"
+        "problem", nargs="+", help='"123 + 4095", "56 * 4297", "17 - 400", "3 ? 12", "1000 / 7"; a file; or - for stdin'
     )
+    sub.add_argument(
+        "--model", help="a bundled model by name, or a run folder; default: the one that is proven for the problem"
+    )
+    sub.add_argument("--compiled", action="store_true", help="run the table extracted from the network instead of it")
     sub.add_argument("--check", action="store_true", help="also say whether the answer is right")
+
+    sub = command("certify", proof.certify, "Prove a model right for all numbers of all lengths, or refute it.")
+    sub.add_argument("model", nargs="?", help="a bundled model by name, or a folder of a model or a run")
+    sub.add_argument("--to", type=Path, metavar="FILE", help="write the certificate of a proven model to this file")
+    sub.add_argument("--check", type=Path, metavar="FILE", help="check a certificate by integers, without the network")
 
     sub = command("share", solve.share, "Write a model with its card to a folder or to the hub.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")

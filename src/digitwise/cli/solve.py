@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from digitwise.cli.terminal import Bar, show
 
 if TYPE_CHECKING:
-    from digitwise.answers.solver import Solution, Solver
+    from digitwise.answers.solving import Solution, Solves
 
 LINES, BYTES = 20_000, 4_000_000
 """What is answered together, at most: problems of like length share a batch."""
@@ -25,8 +25,10 @@ Line = tuple[int, bytes]
 
 
 def solve(options: argparse.Namespace) -> None:
-    from digitwise.answers.solver import load
-
+    if options.compiled:  # without torch, which takes a second to import
+        from digitwise.answers.compiled import load
+    else:
+        from digitwise.answers.solver import load
     text, model = " ".join(options.problem), load(options.model) if options.model else None
     if text == "-":
         if sys.stdin is None:  # `<&-`
@@ -48,7 +50,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _solve_lines(options: argparse.Namespace, model: "Solver | None", parts: Iterator[list[Line]]) -> None:
+def _solve_lines(options: argparse.Namespace, model: "Solves | None", parts: Iterator[list[Line]]) -> None:
     """Every line that is not empty. One that is not a problem is named, and the others are answered."""
     asked = refused = right = 0
     for part in parts:
@@ -93,11 +95,15 @@ def ready(lines: Iterable[bytes], stream: bool = True) -> Iterator[list[Line]]:
         raise ValueError(f"the problems cannot be read: {failures[0]}")
 
 
-def _answer(options: argparse.Namespace, model: "Solver | None", lines: list[Line]) -> tuple[list["Solution"], str]:
+def _answer(options: argparse.Namespace, model: "Solves | None", lines: list[Line]) -> tuple[list["Solution"], str]:
     """Prints the answers in the order of the lines, and returns them, and what was wrong with the other lines."""
     from digitwise.answers import Problem
-    from digitwise.answers.solver import choose
-    from digitwise.answers.solver import solve as run_solver
+    from digitwise.answers.solving import solve as run_solver
+
+    if options.compiled:
+        from digitwise.answers.compiled import choose
+    else:
+        from digitwise.answers.solver import choose
 
     asked, errors = [], {}
     for number, line in lines:
@@ -138,7 +144,7 @@ def _line(options: argparse.Namespace, solution: "Solution") -> str:
         del document["right"]
     if options.json:
         return json.dumps(document)
-    return solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right]
+    return solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right] + "  proven" * solution.proven
 
 
 def share(options: argparse.Namespace) -> None:

@@ -24,16 +24,18 @@ from digitwise.data.distributions import (
     UniformLengths,
     UniformValues,
 )
+from digitwise.data.downward import Compared, ShortFirst
 from digitwise.data.suites import Suite
 from digitwise.tasks.base import Distribution
 
-DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice}
+DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice, "compared": Compared, "short-first": ShortFirst}
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*suites.SUITES, *chains.SUITES, *edges.SUITES]}
 
 __all__ = [
     "DISTRIBUTIONS",
     "SUITES",
     "Cascade",
+    "Compared",
     "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
@@ -43,6 +45,7 @@ __all__ = [
     "NoCarry",
     "Practice",
     "Shifted",
+    "ShortFirst",
     "ShortMultipliers",
     "Suite",
     "UniformComplexity",

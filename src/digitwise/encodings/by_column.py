@@ -130,6 +130,7 @@ class PlaceVectors(Vectors):
         rows, places = int(row[is_cell].max()) + 1, int(place.max()) + 1
         lowest = int(place[is_cell].min())
         cells_RP = cells[1 : rows + 1, lowest + 1 : places + 1].flip(0)
+        cells_RP = cells_RP[(cells_RP >= 0).any(1)]
         return Neighbours(tokens_NK.clamp(min=0), classes_K, bias_NK, cells_RP)
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: Neighbours) -> Tensor:

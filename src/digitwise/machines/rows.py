@@ -135,8 +135,7 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
         rows = 1 + round_ % 3 if claim == "product" else 2 + round_ % 4
         numbers = _numbers(rng, 20_000, rows, claim)
         layout, texts = (_product if claim == "product" else _sum)(table, numbers)
-        spoken = run(table, layout)
-        met_BRP = table.number(layout.combination_BRP, spoken.heard_along_BRP, spoken.heard_across_BRP)
+        met_BRP = np.stack([row.numbers_BP for row in run(table, layout)], axis=1)
         for situation, count in left.items():
             own, digits, along, across = situation
             number = table.number(table.combination(np.array(own), [np.array(d) for d in digits]), along, across)
@@ -173,7 +172,8 @@ def _symbols(values: Ints, places: int) -> Ints:
 
 def _sum(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
     combination = table.combination(np.array(PLUS), [_symbols(values, LONGEST + 1)])
-    return Layout(combination, [False] * values.shape[1], 0), lambda problem: " + ".join(map(str, values[problem]))
+    layout = Layout(lambda row: combination[:, row], [False] * values.shape[1], 0)
+    return layout, lambda problem: " + ".join(map(str, values[problem]))
 
 
 def _product(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
@@ -181,4 +181,4 @@ def _product(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
     multiplier = values[:, :1] // 10 ** np.arange(rows)[::-1] % 10
     x = _symbols(values[:, 1], LONGEST + rows)
     combination = table.combination(np.array(TIMES), list(np.broadcast_arrays(multiplier[:, :, None], x[:, None])))
-    return Layout(combination, [False] * rows, 1), lambda problem: " * ".join(map(str, values[problem]))
+    return Layout(lambda row: combination[:, row], [False] * rows, 1), lambda problem: " * ".join(map(str, values[problem]))

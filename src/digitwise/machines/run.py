@@ -6,6 +6,7 @@ enter follow block by block, and a second pass fills in what is said inside.
 """
 
 import math
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,41 +19,46 @@ WIDE = 256
 
 
 class Layout(NamedTuple):
-    """Problems that are wired alike: combinations of the cells, the answer's row last, and who hears whom."""
+    """Problems that are wired alike, row by row, the answer's row last."""
 
-    combination_BRP: Ints
+    combination: Callable[[int], Ints]
+    """The combinations of the cells of a row, `[B, P]`."""
     down_R: list[bool]
     """Whether a row flows down: its cells hear the next higher place instead of the next lower one."""
     shift: int | None
     """Cells hear the row before at their place (0), or one place lower (1), or no other row (None)."""
 
 
-class Spoken(NamedTuple):
-    symbol_BP: NDArray[np.int16]
-    """What the cells of the answer's row write."""
-    confidence_BP: NDArray[np.float32]
-    heard_along_BRP: NDArray[np.int16]
-    heard_across_BRP: NDArray[np.int16]
+class Row(NamedTuple):
+    """A row of cells at work: the numbers of their situations, and what they hear."""
+
+    numbers_BP: Ints
+    along_BP: NDArray[np.int16]
+    across_BP: NDArray[np.int16]
 
 
-def run(table: Table, layout: Layout) -> Spoken:
-    combination_BRP, down_R, shift = layout
-    problems, _, places = combination_BRP.shape
-    along, across = [], []
-    said_BP = np.full((problems, places), NOTHING, dtype=np.int16)
-    for row, down in enumerate(down_R):
-        across_BP = np.full_like(said_BP, NOTHING)
-        if shift is not None and row:
-            across_BP[:, shift:] = said_BP[:, : places - shift]
+def run(table: Table, layout: Layout) -> Iterator[Row]:
+    """One row after the other; those before the last are needed no more once the next has come."""
+    said_BP = None
+    for number, down in enumerate(layout.down_R):
+        start_BP = layout.combination(number)
+        across_BP = np.full(start_BP.shape, NOTHING, dtype=np.int16)
+        if said_BP is not None and layout.shift is not None:
+            across_BP[:, layout.shift :] = said_BP[:, : start_BP.shape[1] - layout.shift]
+        start_BP = table.number(start_BP, np.int64(NOTHING), across_BP)
         order = slice(None, None, -1) if down else slice(None)
-        start_BP = table.number(combination_BRP[:, row], np.int64(NOTHING), across_BP)
         along_BP = scan(table, start_BP[:, order])[:, order]
         numbers_BP = start_BP + (along_BP + 1) * table.codes[1]
         table.know(numbers_BP)
         said_BP = table.across[numbers_BP]
-        along.append(along_BP)
-        across.append(across_BP)
-    return Spoken(table.symbol[numbers_BP], table.confidence[numbers_BP], np.stack(along, 1), np.stack(across, 1))
+        yield Row(numbers_BP, along_BP, across_BP)
+
+
+def written(table: Table, layout: Layout) -> Ints:
+    """The situations of the cells that write the answer, `[B, P]`."""
+    for row in run(table, layout):
+        last = row
+    return last.numbers_BP
 
 
 def scan(table: Table, start_BP: Ints) -> NDArray[np.int16]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from digitwise.machines.table import NOTHING, Situation, Told
-from digitwise.tasks.symbols import COMPARE, DIVIDE, EQUAL, MINUS, PAD, PLUS, REST
+from digitwise.tasks.symbols import DIVIDE, EQUAL, MINUS, PAD, PLUS, REST
 
 Tell = Callable[[Sequence[Situation]], list[Told]]
 READ, ALONG, ACROSS = 1, 2, 4
@@ -161,9 +161,13 @@ def _row_up(walk: Walk) -> _Up:
     level = [START]
     while level:
         steps = [(state, column) for state in level for column in columns(*state[2:])]
-        told = walk.told([(Situation(EQUAL, (a, b), s[0]), ALONG | ACROSS) for s, (a, b, *_) in steps])
+        told = walk.told([
+            (Situation(EQUAL, (a, b), s[0]), ALONG | ACROSS | (READ if a == b == PAD else 0)) for s, (a, b, *_) in steps
+        ])  # fmt: skip
         level = []
-        for (state, (a, b, *phases)), (_, code, across) in zip(steps, told, strict=True):
+        for (state, (a, b, *phases)), (symbol, code, across) in zip(steps, told, strict=True):
+            if a == b == PAD and symbol != EQUAL + state[1]:
+                walk.is_wrong(Situation(EQUAL, (a, b), state[0]), _written(up.tracks[state], "?"))
             sign = (value(a) > value(b)) - (value(a) < value(b)) or state[1]
             walk.meanings["up"][code].add(SIGNS[sign])
             new = (code, sign, *phases)
@@ -175,16 +179,11 @@ def _row_up(walk: Walk) -> _Up:
 
 
 def differences(tell: Tell) -> Walk:
-    """Differences and comparisons. The row down goes the ways of the row up back, from an empty top place. Its states:
-    the state of the row up below this place, what is heard, the sign, and whether all digits so far are zeros."""
+    """Differences and comparisons. A comparison is read where the row up has come to an empty place. The row down of a
+    difference begins there and goes the ways of the row up back. Its states: the state of the row up below this place,
+    what is heard, the sign, and whether all digits so far are zeros."""
     walk = Walk(tell)
     up = _row_up(walk)
-    for own, operator in ((COMPARE, "?"), (MINUS, "-")):
-        _row_down(walk, up, own, operator)
-    return walk
-
-
-def _row_down(walk: Walk, up: _Up, own: int, operator: str) -> None:
     above: dict[State, list[tuple[int, int]]] = {
         (state, NOTHING, None, True): []
         for state, ways in up.ways.items()
@@ -193,7 +192,7 @@ def _row_down(walk: Walk, up: _Up, own: int, operator: str) -> None:
     level = list(above)
     while level:
         steps = [
-            (state, way, Situation(own, way[1:3], state[1], way[3]))
+            (state, way, Situation(MINUS, way[1:3], state[1], way[3]))
             for state in level
             for way in up.ways[state[0]]
             if state[2] is not None or way[1] == way[2] == PAD
@@ -205,14 +204,12 @@ def _row_down(walk: Walk, up: _Up, own: int, operator: str) -> None:
             sign = low if top else state[2]  # at the top nothing but pads is left, so what is below decides
             lower, upper = (a, b) if sign < 0 else (b, a)
             digit = (value(upper) - value(lower) - (low == (1 if sign < 0 else -1))) % 10
-            zeros = state[3] and not digit and own == MINUS
+            zeros = state[3] and not digit
             right = PAD if zeros and not lowest else digit
             if top:
                 right = MINUS if sign < 0 else PAD
-            if own == COMPARE:
-                right = EQUAL + sign if top else PAD
             if symbol != right:
-                walk.is_wrong(situation, _written([*up.tracks[source], (a, b), *above[state]], operator))
+                walk.is_wrong(situation, _written([*up.tracks[source], (a, b), *above[state]], "-"))
             walk.meanings["to the row down"][across].add(SIGNS[low] if not lowest else "lowest place")
             if not lowest:
                 walk.meanings["down"][code].add("-" if sign < 0 else "+")
@@ -220,3 +217,4 @@ def _row_down(walk: Walk, up: _Up, own: int, operator: str) -> None:
                 if new not in above and len(walk.wrong) < WORST:
                     above[new] = [(a, b), *above[state]]
                     level.append(new)
+    return walk

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, PlaceVectors
 from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
-from digitwise.machines.run import Layout, run
+from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
 from digitwise.models.encoder import Answers, Architecture, Blueprint, Layer, Model, initialise
 from digitwise.models.wiring import Wiring, wire
@@ -269,10 +269,13 @@ class Speakers(Model):
         table = self._known(wiring)
         symbols_BCK = tokens_BN.cpu().numpy()[:, wiring.seen_CK.cpu().numpy()]
         combination_BC = table.combination(symbols_BCK[..., 0], list(np.moveaxis(symbols_BCK[..., 1:], -1, 0)))
-        layout = Layout(combination_BC.reshape(len(tokens_BN), len(wiring.down_R), -1), wiring.down_R, wiring.shift)
-        spoken = run(table, layout)
-        rounds = torch.full((len(tokens_BN),), combination_BC.shape[1])
-        return Answers(torch.as_tensor(spoken.symbol_BP).long(), torch.as_tensor(spoken.confidence_BP), rounds)
+        combination_BRP = combination_BC.reshape(len(tokens_BN), len(wiring.down_R), -1)
+        layout = Layout(lambda row: combination_BRP[:, row], wiring.down_R, wiring.shift)
+        slots_S = np.argsort(wiring.slot_C[-combination_BRP.shape[2] :])[-(wiring.slot_C.max() + 1) :]
+        numbers_BS = written(table, layout)[:, slots_S]
+        symbols_BS = torch.as_tensor(table.symbol[numbers_BS], device=self.device).long()
+        confidence_BS = torch.as_tensor(table.confidence[numbers_BS], device=self.device)
+        return Answers(symbols_BS, confidence_BS, torch.full_like(symbols_BS[:, 0], combination_BC.shape[1]))
 
     def _known(self, wiring: Wiring) -> Table:
         """The table of these weights, as far as it was asked for before."""

@@ -111,7 +111,7 @@ def certify(experiment: Experiment, model: Model) -> Report:
 
 def _smallest(task: Task) -> Any:
     """Coordinates of some problem: the wiring of one cell is that of all."""
-    kind = task.kinds[-1]
+    kind = max(task.kinds, key=lambda kind: kind.size)
     numbers = [np.ones((1, 1), dtype=np.uint8)] * (kind.drawn + bool(kind.factor))
     if kind.operator == "*":
         numbers[0] = np.ones((1, kind.factor), dtype=np.uint8)

@@ -32,6 +32,9 @@ class Training:
     the last step go on at the floor of the rate, up to this many steps in all. 0 trains all steps and checks nothing."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
+    draws: int = 1
+    """Draws that make up a batch. Where all problems of a draw have one kind and one greatest length (`data.downward`),
+    several of them in a step tell more about where to go than one."""
     rate: float = 1e-3
     optimizer: str = "adamw"
     """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
@@ -59,13 +62,14 @@ class Training:
     """How often the state to resume from is written."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "accumulate", "checkpoints"):
+        for name in ("steps", "batch", "draws", "accumulate", "checkpoints"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
             raise ValueError("until_proven must not be below steps, and needs average 0: a mean of weights has other bits")
-        if self.batch % self.accumulate:
-            raise ValueError(f"accumulate must divide batch, and {self.accumulate} does not divide {self.batch}")
+        if self.batch % (self.accumulate * self.draws):
+            parts = f"{self.accumulate} x {self.draws}" if self.draws > 1 else self.accumulate
+            raise ValueError(f"accumulate must divide batch, and {parts} does not divide {self.batch}")
         if not 0 <= self.average < 1:
             raise ValueError(f"average must be from 0 to below 1, not {self.average}")
         if not 0 <= self.floor <= 1:

@@ -61,16 +61,16 @@ class Run:
         return sorted(self.validation())
 
     def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor]) -> None:
-        path = self._weights(step)
+        path = self.weights(step)
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as temporary:
             save_weights(weights, temporary)
 
-    def _weights(self, step: int) -> Path:
+    def weights(self, step: int) -> Path:
         return self.folder / "checkpoints" / f"{step}.safetensors"
 
     def load_checkpoint(self, step: int) -> dict[str, torch.Tensor]:
-        path = self._weights(step)
+        path = self.weights(step)
         if not path.exists():
             raise ValueError(f"{self.folder} holds results but not the weights of step {step}: train it again")
         return load_weights(path)

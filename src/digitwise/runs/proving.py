@@ -12,7 +12,7 @@ import numpy as np
 from digitwise.models import Model
 from digitwise.runs.certify import Report, certify, speaks
 from digitwise.runs.experiment import Experiment
-from digitwise.tasks.problems import Problems
+from digitwise.tasks.problems import Problems, kind_of
 
 EVERY = 50
 """Steps between checks."""
@@ -40,11 +40,13 @@ class Prover:
         return {"practice": self.practice, "loss": self.loss}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
-        """The same number of problems, some of them practice."""
-        if not self.practice:
+        """The same number of problems, some of them practice of the same kinds."""
+        here = {kind for kind, _ in problems.by_kind()}
+        known = [text for text in self.practice if kind_of(text) in here]
+        if not known:
             return problems
         count = len(problems) // SHARE
-        chosen = [self.practice[index] for index in rng.integers(0, len(self.practice), count)]
+        chosen = [known[index] for index in rng.integers(0, len(known), count)]
         return problems[: len(problems) - count].joined(self.experiment.task.read(chosen))
 
     def is_due(self, done: int) -> bool:

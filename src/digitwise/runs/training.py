@@ -30,7 +30,7 @@ class Stopped(Exception):
 
 
 class Source:
-    """The training batches: `batch(step)` is a pure function of the experiment and the step."""
+    """The training batches: `draws(step)` is a pure function of the experiment, the step and what a prover practises."""
 
     def __init__(self, experiment: Experiment, prover: Prover | None = None):
         self.experiment, self.prover = experiment, prover
@@ -38,11 +38,15 @@ class Source:
         self.pool = self._encode(generator(experiment.seed, "pool"), pool) if pool else None
 
     def batch(self, step: int) -> Batch:
+        (only,) = self.draws(step)
+        return only
+
+    def draws(self, step: int) -> list[Batch]:
         rng = generator(self.experiment.seed, "train", step)
-        size = self.experiment.training.batch
-        if self.pool is None:
-            return self._encode(rng, size)
-        return self.pool.part(rng.integers(0, len(self.pool.tokens), size))
+        training = self.experiment.training
+        if self.pool is not None:
+            return [self.pool.part(rng.integers(0, len(self.pool.tokens), training.batch))]
+        return [self._encode(rng, training.batch // training.draws) for _ in range(training.draws)]
 
     def _encode(self, rng: np.random.Generator, count: int) -> Batch:
         task = self.experiment.task
@@ -106,7 +110,7 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     prover = Prover(experiment, average.model, (state or {}).get("prover")) if training.until_proven else None
     source = Source(experiment, prover)
     parts = training.accumulate * engine.processes
-    if training.batch % parts:
+    if training.batch % (parts * training.draws):
         raise ValueError(f"batch must be a multiple of accumulate x processes = {parts}, and {training.batch} is not")
 
     losses_alone: list[float] = []  # of the answers, without what a model adds to its loss
@@ -132,9 +136,12 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     engine.model.train()
     with stop_requests() as stopping:
         for step in range(start, training.until_proven or training.steps):
-            batch, size = source.batch(step), training.batch // parts
-            mine = range(engine.rank, parts, engine.processes)
-            losses = [partial(loss_on, batch.part(slice(part * size, (part + 1) * size))) for part in mine]
+            size, mine = training.batch // training.draws // parts, range(engine.rank, parts, engine.processes)
+            losses = [
+                partial(loss_on, batch.part(slice(part * size, (part + 1) * size)))
+                for batch in source.draws(step)
+                for part in mine
+            ]
             engine.plain_model.progress = step / training.steps
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)

@@ -151,6 +151,18 @@ class Task:
         posed = [self.pose(kind_of(text), [dg.parse([n]) for n in text.split()[::2]]) for text in texts]
         return reduce(Problems.joined, posed)
 
+    def admit(self, kind: Kind, numbers: Sequence[str]) -> None:
+        """Refuse with a ValueError what a problem of a supported kind must not be."""
+
+    def slots(self, length: int, places: int) -> int:
+        """Return how many of the answer's places belong to a problem of this length by itself."""
+        return (self.longest or length) + self.overflow
+
+    @property
+    def rows(self) -> int:
+        """Rows of cells, for tasks without a canvas."""
+        return 1
+
     def fitting(self, texts: Sequence[str]) -> "Task":
         """Return this task, or one like it with room for as many numbers or digits as these problems have."""
         return self

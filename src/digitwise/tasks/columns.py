@@ -141,6 +141,11 @@ class Arithmetic(Task):
                 targets[chosen] = self.solve(problems[chosen])
         return targets
 
+    def admit(self, kind: Kind, numbers: Sequence[str]) -> None:
+        first, *others = ((len(number), number) for number in numbers)
+        if kind.operator == "-" and [first] < others:
+            raise ValueError("this model knows no difference below zero: put the larger number first")
+
     def spell(self, symbols: Tokens) -> list[str]:
         """Leading zeros are written by products and differences, and say nothing."""
         return [text.lstrip("0") or "0" for text in super().spell(symbols)]

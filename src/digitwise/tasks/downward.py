@@ -7,9 +7,9 @@
                     answer       - 3 8 3
 
 Rows of cells flow from low places to high ones (`columns`), and here the last one flows down. It begins at the top
-place, which is always empty. A difference has its sign there, and no leading zeros. A comparison `17 ? 400` has the
-same rows, and its whole answer at the top. A quotient is written with as many digits as its dividend, zeros leading;
-one more cell, below the ones, writes the remainder.
+place, which is always empty. A difference has its sign there, and no leading zeros. A comparison `17 ? 400` has the row
+up only, and its answer at the top of it. A quotient is written with as many digits as its dividend, zeros leading; one
+more cell, below the ones, writes the remainder.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.numbers import digits as dg
 from digitwise.tasks.base import Distribution, Task
 from digitwise.tasks.problems import Kind, Problems
-from digitwise.tasks.symbols import COMPARE, DIVIDE, EQUAL, LESS, MINUS, PAD, REST, SIGNS, Tokens, pad, read_answers
+from digitwise.tasks.symbols import DIVIDE, EQUAL, MINUS, PAD, REST, SIGNS, Tokens, pad, read_answers
 
 TOP = 1
 """Empty places above the longest number."""
@@ -48,11 +48,15 @@ class Downward(Task):
     def overflow(self) -> int:
         return TOP
 
+    def slots(self, length: int, places: int) -> int:
+        return places  # the top is where the longest problem of a batch has it
+
     def draw(
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
     ) -> Problems:
-        """Return problems of all kinds, or of one, on as many places as the longest number that was drawn needs."""
-        chosen = rng.integers(0, len(self.kinds), count) if kind is None else np.full(count, self.kinds.index(kind))
+        """Return problems of one kind, on as many places as the longest number that was drawn needs."""
+        kind = self.kinds[rng.integers(0, len(self.kinds))] if kind is None else kind
+        chosen = np.full(count, self.kinds.index(kind))
         drawn = distribution.draw(rng, count, self.kinds[0].drawn, None)
         pads = max(0, int(rng.integers(-self.pads, self.pads + 1)))  # none in half of the batches
         width = int(dg.lengths(drawn).max(initial=1)) + pads
@@ -76,29 +80,34 @@ class Difference(Downward):
 
     @property
     def extent(self) -> Extent:
-        return extent(_difference(2))
+        return extent(_rows(2, 2))
 
     def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
         count, places = len(problems), problems.width + TOP
-        lines = np.full((count, 4, places), EQUAL, dtype=np.uint8)
+        (kind, _), *others = problems.by_kind()
+        if others:
+            raise ValueError("differences and comparisons have different rows: write them one kind at a time")
+        cells = [EQUAL, MINUS] if kind.operator == "-" else [EQUAL]
+        lines = np.empty((count, 2 + len(cells), places), dtype=np.uint8)
         for number in (0, 1):
             lines[:, number] = pad(problems.numbers[:, number], places)
-        lines[:, 3] = np.array([MINUS, COMPARE])[problems.kind][:, None]
-        return lines.reshape(count, -1), _difference(places)
+        lines[:, 2:] = np.array(cells)[:, None]
+        return lines.reshape(count, -1), _rows(len(cells), places)
 
     def targets(self, problems: Problems) -> Tokens:
         sign = dg.compare(problems.numbers[:, 0], problems.numbers[:, 1])
+        if problems.kinds[problems.kind[0]].operator == "?":
+            return (EQUAL + sign)[:, None].astype(np.uint8)
         targets = pad(self.solve(problems), problems.width + TOP)
         targets[:, -1] = np.where(sign < 0, MINUS, PAD)
-        compared = problems.kind == self.kinds.index(Kind("?"))
-        targets[compared] = PAD
-        targets[compared, -1] = (LESS + 1 + sign)[compared]
         return targets
 
     def spell(self, symbols: Tokens) -> list[str]:
-        """A sign at the top, then pads, then digits; a comparison has nothing below its sign."""
+        """A sign at the top, then pads, then digits; a comparison has one symbol."""
+        if symbols.shape[1] == 1:
+            return read_answers(symbols)
         signs, sizes = read_answers(symbols[:, -1:]), read_answers(symbols[:, :-1])
-        return [sign.strip("_") + (size if size != "_" or sign == "_" else "") for sign, size in zip(signs, sizes, strict=True)]
+        return [sign.strip("_") + size for sign, size in zip(signs, sizes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -143,11 +152,12 @@ class Division(Downward):
 
 
 @cache
-def _difference(places: int) -> Coordinates:
-    """Both numbers are seen by both rows of cells, so they have no row."""
-    operand, row = np.repeat([0, 1, -1, -1], places), np.repeat([-1, -1, 1, 0], places)
-    place = np.tile(np.arange(places), 4)
-    return Coordinates(np.arange(4 * places), operand, place, np.where(row == 0, place, -1), row)
+def _rows(rows: int, places: int) -> Coordinates:
+    """Both numbers are seen by all rows of cells, so they have no row. The row up has number 1, the row down 0."""
+    operand, row = np.array([0, 1, -1, -1])[: 2 + rows], np.array([-1, -1, 1, 0])[: 2 + rows]
+    operand, row, place = np.repeat(operand, places), np.repeat(row, places), np.tile(np.arange(places), 2 + rows)
+    slot = np.where(row == 0, place, -1) if rows == 2 else np.where((row == 1) & (place == places - 1), 0, -1)
+    return Coordinates(np.arange(len(place)), operand, place, slot, row)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from digitwise.numbers.digits import Digits
 from digitwise.tasks.symbols import Tokens
 
 Rows = NDArray[np.int64] | slice
+T = TypeVar("T")
 
 
 class Kind(NamedTuple):
@@ -38,7 +39,7 @@ class Kind(NamedTuple):
         """Digits of the multiplier or divisor; 0 where there is none."""
         return self.size if self.operator in "*/" else 0
 
-    def split(self, numbers: Sequence[Digits]) -> tuple[Sequence[Digits], Sequence[Digits]]:
+    def split(self, numbers: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
         """The multiplier or divisor, if there is one, and the numbers of any length, from the order of writing."""
         if not self.factor:
             return [], numbers

@@ -12,8 +12,8 @@ SPELLING = [*"0123456789", "_", "+", "*", "-"]
 NUM_SYMBOLS = len(SPELLING)
 NUM_ANSWER_SYMBOLS = 11  # ten digits and the pad: all that may stand in an answer of most tasks
 #: Tasks with rows that flow down have a vocabulary of their own, since words of texts take these numbers elsewhere.
-COMPARE, DIVIDE, REST, LESS, EQUAL, MORE = range(14, 20)
-SIGNS = [*SPELLING, *"?/r<=>"]
+DIVIDE, REST, LESS, EQUAL, MORE = range(14, 19)
+SIGNS = [*SPELLING, *"/r<=>"]
 
 #: Texts around two numbers.
 SUMS = (

@@ -1,0 +1,72 @@
+"""Commands that prove a model right, check such a proof, and show the machine that was learned."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from digitwise.cli.terminal import show
+
+
+def certify(options: argparse.Namespace) -> int:
+    """The exit code is 0 only for what is proven."""
+    if options.check is not None:
+        return _check(options)
+    if options.model is None:
+        raise ValueError("name a model to certify (digitwise ls models, or a run folder), or a certificate to --check")
+    from digitwise.answers.solver import load
+    from digitwise.machines import certificate
+    from digitwise.runs.certify import certify as run_certify
+
+    solver = load(options.model)
+    report = run_certify(solver.experiment, solver.model)
+    written = None
+    if report.verdict == "proven" and options.to is not None:
+        margins = {"logit": report.logit, "bit": report.bit, "rounding": report.difference}
+        weights = certificate.fingerprint(solver.weights)
+        bits = solver.model.blueprint.bits
+        certificate.write(certificate.Certificate(report.claim, weights, bits, margins, report.table), options.to)
+        written = str(options.to)
+    document = {
+        "model": solver.name, "claim": certificate.THEOREMS[report.claim], "verdict": report.verdict,
+        "messages": report.meanings, "several meanings": report.double, "situations": report.situations,
+        "wrong": report.wrong, "problems": report.problems[:10], "least margin of a logit": report.logit,
+        "least margin of a bit": report.bit, "largest difference by rounding": report.difference,
+        "seconds": round(report.seconds, 2), "certificate": written,
+    }  # fmt: skip
+    show(options, document, None, "\n".join(_told(document)))
+    return int(report.verdict != "proven")
+
+
+def _told(found: dict[str, Any]) -> list[str]:
+    lines = [f"claim: {found['claim']}", "messages:"]
+    for relation, meanings in found["messages"].items():
+        told = ", ".join(f"{meaning}: {' '.join(map(str, codes))}" for meaning, codes in meanings.items())
+        several = found["several meanings"].get(relation, [])
+        note = f"   (codes {' '.join(map(str, several))} mean different things in different places)" if several else ""
+        lines.append(f"  {relation:>22}  {told}{note}")
+    lines.append(f"situations: {found['situations']:,} checked, {found['wrong']:,} wrong")
+    lines += [f"  wrong: {problem}" for problem in found["problems"]]
+    logit, bit = found["least margin of a logit"], found["least margin of a bit"]
+    lines.append(f"least margins: {logit:.3g} of a logit, {bit:.3g} of a bit")
+    lines.append(f"largest difference by rounding: {found['largest difference by rounding']:.2g}")
+    if found["certificate"]:
+        lines.append(f"certificate: {found['certificate']}")
+    return [*lines, f"verdict: {found['verdict']} ({found['seconds']} s)"]
+
+
+def _check(options: argparse.Namespace) -> int:
+    """A certificate against arithmetic, without torch and without the network."""
+    from digitwise.machines import certificate
+
+    path: Path = options.check
+    found = certificate.read(path)
+    walk = certificate.check(found)
+    weights = path.parent / "weights.safetensors"
+    beside = weights.is_file() and certificate.fingerprint(weights) == found.weights
+    if weights.is_file() and not beside:
+        raise ValueError(f"{path} is about other weights than those beside it")
+    document = {"certificate": str(path), "verdict": "proven", "theorem": found.theorem, "situations": len(walk.used)}
+    of = "the weights beside it" if beside else f"weights {found.weights[:12]}..."
+    show(options, document | {"weights": found.weights}, None,
+         f"proven from {len(walk.used):,} situations: {found.theorem}\nof {of}")  # fmt: skip
+    return 0
