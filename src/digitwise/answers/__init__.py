@@ -70,7 +70,7 @@ class Problem:
 
 
 def arrays(kind: Kind, problems: list[Problem]) -> tuple[Digits, Digits]:
-    """Problems of one kind as digits: multipliers or divisors `[count, digits]`, and numbers `[count, numbers, width]`."""
+    """Problems of one kind: multipliers or divisors `[count, digits]`, and numbers `[count, numbers, width]`."""
     columns = [dg.parse(column) for column in zip(*(problem.numbers for problem in problems), strict=True)]
     factors, numbers = kind.split(columns)
     width = max(number.shape[1] for number in numbers)

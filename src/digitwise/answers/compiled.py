@@ -1,4 +1,4 @@
-"""Answers from the table that was extracted from a proven network: the same answers at the speed of a lookup, no torch."""
+"""Answers from the table of a proven network: the same answers at the speed of a lookup, without torch."""
 
 from functools import cache
 from pathlib import Path

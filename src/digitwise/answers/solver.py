@@ -77,9 +77,7 @@ class Solver:
             text = task.spell(symbols[row : row + 1, :slots])[0]
             by_digit = confidence[row, :slots][::-1][-len(text) :].astype(float).round(4).tolist()
             right = None if exact is None else text == exact
-            solutions.append(
-                Solution(problem.text, text, by_digit, int(rounds[row]), self.name, self.proven, right)
-            )
+            solutions.append(Solution(problem.text, text, by_digit, int(rounds[row]), self.name, self.proven, right))
         return solutions
 
     # Folders, as they are bundled and as they are shared
@@ -103,7 +101,9 @@ class Solver:
         if not weights.is_file():
             run = Run.open(folder)
             (step,) = run.select("last")
-            found = cls(str(folder), run.experiment, load_model(run, step), "", _is_certified(folder, run.weights(step)))
+            found = cls(
+                str(folder), run.experiment, load_model(run, step), "", _is_certified(folder, run.weights(step))
+            )
             found.weights = run.weights(step)
             return found
         try:
@@ -114,7 +114,9 @@ class Solver:
         except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ValueError(f"{folder} does not hold a readable model: {str(error).splitlines()[0]}") from error
         cards = [path.read_text() for path in (folder / CARD, folder / "README.md") if path.exists()]
-        found = cls(name, experiment, model.to(best_device()), cards[0] if cards else "", _is_certified(folder, weights))
+        found = cls(
+            name, experiment, model.to(best_device()), cards[0] if cards else "", _is_certified(folder, weights)
+        )
         found.weights = weights
         return found
 

@@ -16,14 +16,17 @@ def certify(options: argparse.Namespace) -> int:
     from digitwise.answers.solver import load
     from digitwise.machines import certificate
     from digitwise.runs.certify import certify as run_certify
+    from digitwise.runs.certify import speaks
 
     solver = load(options.model)
+    if solver.weights is None:
+        raise ValueError("a certificate needs a file of weights")
     report = run_certify(solver.experiment, solver.model)
     written = None
     if report.verdict == "proven" and options.to is not None:
         margins = {"logit": report.logit, "bit": report.bit, "rounding": report.difference}
         weights = certificate.fingerprint(solver.weights)
-        bits = solver.model.blueprint.bits
+        bits = speaks(solver.model).blueprint.bits
         certificate.write(certificate.Certificate(report.claim, weights, bits, margins, report.table), options.to)
         written = str(options.to)
     document = {

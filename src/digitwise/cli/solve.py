@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,7 @@ Line = tuple[int, bytes]
 
 
 def solve(options: argparse.Namespace) -> None:
-    if options.compiled:  # without torch, which takes a second to import
-        from digitwise.answers.compiled import load
-    else:
-        from digitwise.answers.solver import load
-    text, model = " ".join(options.problem), load(options.model) if options.model else None
+    text, model = " ".join(options.problem), _who(options).load(options.model) if options.model else None
     if text == "-":
         if sys.stdin is None:  # `<&-`
             raise ValueError("the problems cannot be read: standard input is closed")
@@ -41,6 +38,11 @@ def solve(options: argparse.Namespace) -> None:
         _, error = _answer(options, model, [(0, text.encode(errors="surrogatepass"))])
         if error:
             raise ValueError(error)
+
+
+def _who(options: argparse.Namespace) -> Any:
+    """Networks, or tables: these without torch, which takes a second to import."""
+    return import_module(f"digitwise.answers.{'compiled' if options.compiled else 'solver'}")
 
 
 def _is_file(text: str) -> bool:
@@ -100,16 +102,11 @@ def _answer(options: argparse.Namespace, model: "Solves | None", lines: list[Lin
     from digitwise.answers import Problem
     from digitwise.answers.solving import solve as run_solver
 
-    if options.compiled:
-        from digitwise.answers.compiled import choose
-    else:
-        from digitwise.answers.solver import choose
-
     asked, errors = [], {}
     for number, line in lines:
         try:
             problem = Problem.parse(_text(line))
-            solver = model or choose(problem)
+            solver = model or _who(options).choose(problem)
             asked.append((solver, solver.admitted(problem)))
         except ValueError as refused:
             errors[number] = f"line {number}: {refused}" if number else str(refused)
@@ -144,7 +141,9 @@ def _line(options: argparse.Namespace, solution: "Solution") -> str:
         del document["right"]
     if options.json:
         return json.dumps(document)
-    return solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right] + "  proven" * solution.proven
+    return (
+        solution.answer + {None: "", True: "  right", False: "  wrong"}[solution.right] + "  proven" * solution.proven
+    )
 
 
 def share(options: argparse.Namespace) -> None:

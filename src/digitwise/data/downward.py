@@ -35,8 +35,8 @@ class ShortFirst(Distribution):
 
 @dataclass(frozen=True)
 class Compared(Distribution):
-    """Two numbers: any, equal at the top or at the bottom, equal, near each other, and such that a borrow passes through
-    zeros. `200 - 191` and `300 - 191` differ only in whether a zero leads, and such columns are rare by themselves."""
+    """Two numbers: any, equal at the top or at the bottom, equal, near each other, and such that a borrow passes
+    through zeros. `200 - 191` and `300 - 191` differ only in whether a zero leads, and such columns are rare."""
 
     max_length: int = 5
 

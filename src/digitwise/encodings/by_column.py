@@ -86,7 +86,9 @@ class PlaceVectors(Vectors):
         # Rows that flow down came later: models that have none keep tables of the size that they were trained with.
         rows = len(CLASSES) if "higher" in (*encoding.cells, *encoding.last) else HIGHER
         self.tables = nn.ParameterList(
-            encoding.deviation * torch.randn(rows, shape.head_size) if encoding.deviation else torch.zeros(rows, shape.head_size)
+            encoding.deviation * torch.randn(rows, shape.head_size)
+            if encoding.deviation
+            else torch.zeros(rows, shape.head_size)
             for _ in range(shape.layers)
         )
         self.looks = [[CELLS[name] for name in names] for names in (encoding.cells, encoding.last or encoding.cells)]

@@ -50,7 +50,9 @@ class Certificate(NamedTuple):
         table = Table(owns, digits, self.bits, _refuse)
         own, seen, along, across = (np.array(part) for part in zip(*self.table, strict=True))
         numbers = table.number(table.combination(own, list(seen.T)), along, across)
-        for known, column in zip((table.symbol, table.along, table.across), zip(*self.table.values(), strict=True), strict=True):
+        for known, column in zip(
+            (table.symbol, table.along, table.across), zip(*self.table.values(), strict=True), strict=True
+        ):
             known[numbers] = column
         return table
 
@@ -85,7 +87,8 @@ def read(path: Path) -> Certificate:
             raise ValueError(f"it is of format {data['format']}, and this version reads {FORMAT}")
         if data["claim"] not in CLAIMS:
             raise ValueError(f"it claims '{data['claim']}', which is none of {', '.join(CLAIMS)}")
-        bits, table = tuple(map(int, data["bits"])), {}
+        (along, across), table = map(int, data["bits"]), {}
+        bits = along, across
         for row in data["table"]:
             situation, told = _entry(row, bits)
             if situation in table:
@@ -98,7 +101,7 @@ def read(path: Path) -> Certificate:
         raise ValueError(f"{path} is not a certificate: {error}") from error
 
 
-def _entry(row: Sequence[Any], bits: tuple[int, ...]) -> tuple[Situation, Told]:
+def _entry(row: Sequence[Any], bits: tuple[int, int]) -> tuple[Situation, Told]:
     own, digits, along, across, symbol, *said = row
     seen = tuple(SIGNS.index(digit) for digit in digits)
     for code, count in zip((along, across, *said), bits * 2, strict=True):
@@ -132,5 +135,7 @@ def check(certificate: Certificate) -> Walk:
 def spell(situation: Situation) -> str:
     """A situation in words."""
     digits = " ".join(SIGNS[digit] for digit in situation.digits)
-    heard = [f"{code} {where}" for code, where in ((situation.along, "along"), (situation.across, "across")) if code >= 0]
+    heard = [
+        f"{code} {where}" for code, where in ((situation.along, "along"), (situation.across, "across")) if code >= 0
+    ]
     return f"a cell {SIGNS[situation.own]} that sees {digits} and hears {' and '.join(heard) or 'nothing'}"

@@ -44,4 +44,3 @@ def lay_out(table: Table, kind: Kind, numbers: Digits, multipliers: Digits) -> L
 def read_out(kind: Kind, symbols_BP: Ints) -> Ints:
     """The symbols of the answer among those that the last row writes."""
     return symbols_BP[:, -1:] if kind.operator == "?" else symbols_BP
-

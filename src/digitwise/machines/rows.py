@@ -41,8 +41,8 @@ Heard = dict[bool, dict[int, int]]
 
 
 def sums_of_many(tell: Tell) -> Walk:
-    """States of a row: what is heard, the carry, whether it is the first row, the phases of its number and of the sum so
-    far. A sum is right from two numbers on, so the first row is never read."""
+    """States of a row: what is heard, the carry, whether it is the first row, the phases of its number and of the sum
+    so far. A sum is right from two numbers on, so the first row is never read."""
 
     def steps(state: State, heard: Heard) -> Iterator[Step]:
         code, carry, first, x_phase, sum_phase = state
@@ -85,10 +85,7 @@ def _walk(tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Ite
     done: set[tuple[State, Situation]] = set()
     while True:
         new = [
-            (state, step)
-            for state in states
-            for step in steps_of(state, heard)
-            if (state, step.situation) not in done
+            (state, step) for state in states for step in steps_of(state, heard) if (state, step.situation) not in done
         ]
         if not new:
             break
@@ -127,7 +124,7 @@ class _Meanings:
 def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.Generator) -> list[str]:
     """Problems of at most 5 digits in which these very situations occur: random ones, and ones made of few different
     digits and of nines, all run by the table. Few for each situation, shortest first."""
-    left = {situation: 3 for situation in wrong}
+    left = dict.fromkeys(wrong, 3)
     found: list[str] = []
     for round_ in range(ROUNDS):
         if not any(left.values()):
@@ -181,4 +178,6 @@ def _product(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
     multiplier = values[:, :1] // 10 ** np.arange(rows)[::-1] % 10
     x = _symbols(values[:, 1], LONGEST + rows)
     combination = table.combination(np.array(TIMES), list(np.broadcast_arrays(multiplier[:, :, None], x[:, None])))
-    return Layout(lambda row: combination[:, row], [False] * rows, 1), lambda problem: " * ".join(map(str, values[problem]))
+    return Layout(lambda row: combination[:, row], [False] * rows, 1), lambda problem: " * ".join(
+        map(str, values[problem])
+    )

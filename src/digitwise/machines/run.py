@@ -1,8 +1,8 @@
 """Problems of any length by a table: row after row, each from its first cell to its last.
 
-A row is a scan. What its cell at a place says depends on what the cell before it said, so a long row is cut into blocks:
-for every code that could enter a block the code that leaves it is found, all blocks at once; then the codes that do
-enter follow block by block, and a second pass fills in what is said inside.
+A row is a scan. What a cell says depends on what the cell before it said, so a long row is cut into blocks: for every
+code that could enter a block the code that leaves it is found, all blocks at once; then the codes that do enter follow
+block by block, and a second pass fills in what is said inside.
 """
 
 import math
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from digitwise.machines.table import NOTHING, Ints, Table
 
 WIDE = 256
-"""Rows are cut into blocks if fewer problems than this are run at once: many problems keep the processor busy anyway."""
+"""Rows are cut into blocks if fewer problems than this are run at once; many keep the processor busy anyway."""
 
 
 class Layout(NamedTuple):
@@ -45,7 +45,7 @@ def run(table: Table, layout: Layout) -> Iterator[Row]:
         across_BP = np.full(start_BP.shape, NOTHING, dtype=np.int16)
         if said_BP is not None and layout.shift is not None:
             across_BP[:, layout.shift :] = said_BP[:, : start_BP.shape[1] - layout.shift]
-        start_BP = table.number(start_BP, np.int64(NOTHING), across_BP)
+        start_BP = table.number(start_BP, NOTHING, across_BP)
         order = slice(None, None, -1) if down else slice(None)
         along_BP = scan(table, start_BP[:, order])[:, order]
         numbers_BP = start_BP + (along_BP + 1) * table.codes[1]

@@ -75,7 +75,7 @@ class Table:
         self.symbol[:absent], self.along[:absent], self.across[:absent] = PAD, NOTHING, NOTHING
 
     def combination(self, own: NDArray, digits: Sequence[NDArray]) -> Ints:
-        """Numbers of combinations, times the codes, for arrays that are broadcast; 0 for cells whose own symbol is a pad."""
+        """Numbers of combinations, times the codes, of broadcast arrays; 0 for cells whose own symbol is a pad."""
         which = np.full(max(self.owns) + 1, -1)
         which[self.owns] = np.arange(len(self.owns))
         number = which[own]
@@ -84,7 +84,7 @@ class Table:
         number = np.where(np.asarray(own) == PAD, 0, number + 1)
         return number * (self.codes[0] * self.codes[1])
 
-    def number(self, combination: Ints, along: NDArray, across: NDArray) -> Ints:
+    def number(self, combination: Ints, along: NDArray | int, across: NDArray | int) -> Ints:
         return combination + (along + 1) * self.codes[1] + (across + 1)
 
     def situations(self, numbers: Ints) -> Situations:

@@ -1,8 +1,8 @@
 """Every case: all situations that a cell can be in, from the first cells of rows on, compared with exact arithmetic.
 
 A walk goes over pairs of what the machine says (a code) and what is true (a carry, a digit, a comparison, a remainder),
-until nothing new appears. If the symbol that is written is right in every situation of the walk, the machine is right at
-every length: that is an induction over places, and the pairs are what it assumes of the place before.
+until nothing new appears. If the symbol that is written is right in every situation of the walk, the machine is right
+at every length: that is an induction over places, and the pairs are what it assumes of the place before.
 
 Numbers have no leading zeros, so it matters how far a number has been read. From its lowest place up, its phase is:
 it cannot end here, since its last digit is a zero; it can end here; it is over, and pads follow.

@@ -32,6 +32,8 @@ class Model(nn.Module):
 
     progress: float = 1.0
     """Share of the training that is done, which the training loop sets; some models begin differently."""
+    joins: bool = False
+    """Whether `forward` takes further batches, as pairs of tokens and coordinates, and returns the logits of each."""
 
     def pay(self) -> Tensor | float:
         """Return what the last forward adds to the loss of its answers."""

@@ -17,9 +17,10 @@ K digits, L bits along, U bits across, the rest as in `encoder`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
 from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
 from digitwise.models.encoder import Answers, Architecture, Blueprint, Layer, Model, initialise
-from digitwise.models.wiring import Wiring, wire
+from digitwise.models.wiring import Wiring, join, wire
 from digitwise.tasks.symbols import EQUAL, PAD, SIGNS
 
 MARGIN, CEILING = 1.0, 2.0
@@ -95,6 +96,8 @@ class Speakers(Model):
     """All cells of a batch are the same cell."""
 
     vectors: PlaceVectors
+    layers: Sequence[Layer]
+    joins = True
 
     def __init__(self, blueprint: Messages, encoding: Encoding, symbols: int, answers: int):
         super().__init__()
@@ -103,7 +106,7 @@ class Speakers(Model):
         self.blueprint, cell, eps = blueprint, blueprint.cell(), 1e-12
         self.embedding = nn.Embedding(symbols, cell.width)
         self.embedding_norm = nn.LayerNorm(cell.width, eps=eps)
-        self.layers = nn.ModuleList(Layer(cell, eps) for _ in range(cell.shape.layers))
+        self.layers = nn.ModuleList(Layer(cell, eps) for _ in range(cell.shape.layers))  # type: ignore[assignment]
         self.state_norm = nn.LayerNorm(cell.width, eps=eps)
         self.readout = nn.Linear(cell.width, answers)
         used = [count for count in blueprint.bits if count]
@@ -111,7 +114,7 @@ class Speakers(Model):
         self.hear = nn.ModuleList(nn.Linear(count, cell.width) for count in used)
         self.hear_norms = nn.ModuleList(nn.LayerNorm(cell.width, eps=eps) for _ in used)
         self.apply(initialise)
-        self.vectors = encoding.build(cell.shape, Extent(0, ()))
+        self.vectors = cast(PlaceVectors, encoding.build(cell.shape, Extent(0, ())))
         self.progress = 1.0
         """Share of the training that is done: it decides how hard bits are in training mode."""
         self._remembered: list[tuple[Coordinates, Wiring]] = []
@@ -142,9 +145,7 @@ class Speakers(Model):
         layer = self.layers[-1]
         parts = zip(self.hear_norms, self.hear, heard, strict=True)
         told_AKW = torch.stack([norm(hear(bits)) for norm, hear, bits in parts], 1)
-        keys_AKHD, values_AKHD = (
-            self._heads(part(told_AKW)) for part in (layer.attention.key, layer.attention.value)
-        )
+        keys_AKHD, values_AKHD = (self._heads(part(told_AKW)) for part in (layer.attention.key, layer.attention.value))
         scores_AKH = self._scores(started.query_MHD, keys_AKHD, self.vectors.tables[-1][classes_AK])
         scores_AKH = torch.cat([started.scores_MKH, scores_AKH], dim=1)
         values_AKHD = torch.cat([started.values_MKHD, values_AKHD], dim=1)
@@ -168,36 +169,40 @@ class Speakers(Model):
 
     # All cells of a batch, wave by wave
 
-    def forward(self, tokens_BN: Tensor, coordinates: Coordinates) -> Tensor:
+    def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:
         """Return the logits `[B, S, V]`; in training mode messages are as hard as the progress asks."""
-        wiring, problems = self.prepare(coordinates), len(tokens_BN)
-        symbols_CBK = tokens_BN.long()[:, wiring.seen_CK].transpose(0, 1)
-        base = self.embedding.num_embeddings ** torch.arange(symbols_CBK.shape[-1], device=tokens_BN.device)
-        numbers_M, combination_CB = (symbols_CBK * base).sum(-1).unique(return_inverse=True)
-        started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wiring.digits)
-        present_CB1 = (symbols_CBK[..., :1] != PAD).float()  # cells that are not there say nothing
+        parts = [(tokens_BN, coordinates), *others]
+        wirings = [self.prepare(coordinates) for _, coordinates in parts]
+        graph = join([(wiring, len(tokens_BN)) for wiring, (tokens_BN, _) in zip(wirings, parts, strict=True)])
+        seen = [
+            tokens_BN.long()[:, w.seen_CK].transpose(0, 1) for w, (tokens_BN, _) in zip(wirings, parts, strict=True)
+        ]
+        symbols_AK = torch.cat([symbols_CBK.flatten(0, 1) for symbols_CBK in seen])[graph.order_A]
+        base = self.embedding.num_embeddings ** torch.arange(symbols_AK.shape[1], device=self.device)
+        numbers_M, combination_A = (symbols_AK * base).sum(-1).unique(return_inverse=True)
+        started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wirings[0].digits)
+        present_A1 = (symbols_AK[:, :1] != PAD).to(started.x_MW.dtype)  # cells that are not there say nothing
+        classes_AK = self._classes(graph.down_A, wirings[0].shift)
         hardness, noise = self._voice()
-        hard_B1 = (torch.rand(problems, 1, device=tokens_BN.device) < hardness) if self.training else None
-        silence = [torch.zeros(1, problems, say.out_features, device=tokens_BN.device) for say in self.say]
-        said: list[list[Tensor]] = [[] for _ in self.say]
+        hard_A1 = None
+        if self.training:
+            hard_A1 = (torch.rand(int(graph.problem_A.max()) + 1, 1, device=self.device) < hardness)[graph.problem_A]
+        said = [[torch.zeros(1, count, device=self.device)] for count in self.blueprint.bits if count]
         states, raw = [], []
-        for cells, *sources in wiring.waves:
-            part = Started._make(tensor[combination_CB[cells].flatten()] for tensor in started)
-            heard = [
-                torch.cat([none, *(bits[wave] for wave in source.waves)])[source.index].flatten(0, 1)
-                for none, bits, source in zip(silence, said, sources, strict=False)
-            ]
-            down_A = wiring.down_C[cells].repeat_interleave(problems)
-            state_AW = self.state(part, heard, self._classes(down_A, wiring.shift))
-            states.append(state_AW.unflatten(0, (-1, problems)))
+        for now in map(slice, graph.bounds[:-1], graph.bounds[1:]):
+            part = Started._make(tensor[combination_A[now]] for tensor in started)
+            heard = [torch.cat(bits)[index[now]] for bits, index in zip(said, graph.heard, strict=False)]
+            states.append(self.state(part, heard, classes_AK[now]))
             for bits, say in zip(said, self.say, strict=True):
                 z = say(states[-1])
                 raw.append(z.flatten())
-                bits.append(speak(z, hard_B1, noise) * present_CB1[cells])
+                bits.append(speak(z, None if hard_A1 is None else hard_A1[now], noise) * present_A1[now])
         size = torch.cat(raw).abs()
         pushed = self.blueprint.push if self.training and hardness == 1 else 0.0
         self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).mean()
-        return self.readout(torch.cat(states)[wiring.slots_S]).transpose(0, 1)
+        state_AW = torch.cat(states)
+        logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]
+        return logits if others else logits[0]
 
     def pay(self) -> Tensor | float:
         price, self._price = self._price, 0.0
@@ -271,8 +276,7 @@ class Speakers(Model):
         combination_BC = table.combination(symbols_BCK[..., 0], list(np.moveaxis(symbols_BCK[..., 1:], -1, 0)))
         combination_BRP = combination_BC.reshape(len(tokens_BN), len(wiring.down_R), -1)
         layout = Layout(lambda row: combination_BRP[:, row], wiring.down_R, wiring.shift)
-        slots_S = np.argsort(wiring.slot_C[-combination_BRP.shape[2] :])[-(wiring.slot_C.max() + 1) :]
-        numbers_BS = written(table, layout)[:, slots_S]
+        numbers_BS = written(table, layout)[:, wiring.writers - (combination_BC.shape[1] - combination_BRP.shape[2])]
         symbols_BS = torch.as_tensor(table.symbol[numbers_BS], device=self.device).long()
         confidence_BS = torch.as_tensor(table.confidence[numbers_BS], device=self.device)
         return Answers(symbols_BS, confidence_BS, torch.full_like(symbols_BS[:, 0], combination_BC.shape[1]))
@@ -285,12 +289,12 @@ class Speakers(Model):
         return self._kept[1]
 
 
-def speak(z: Tensor, hard_B1: Tensor | None, noise: float) -> Tensor:
+def speak(z: Tensor, hard_A1: Tensor | None, noise: float) -> Tensor:
     """Messages from what cells would say: signs, or in training what is in between for problems that are not hard."""
     if noise:
         z = z + noise * torch.randn_like(z)
     sign = torch.where(z > 0, 1.0, -1.0).to(z.dtype)
-    if hard_B1 is None:
+    if hard_A1 is None:
         return sign
     soft = z.tanh()
-    return torch.where(hard_B1, soft + (sign - soft).detach(), soft)
+    return torch.where(hard_A1, soft + (sign - soft).detach(), soft)

@@ -15,19 +15,6 @@ from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
 NOBODY = -1
 
 
-class Heard(NamedTuple):
-    """Where the cells of a wave hear a message from: earlier waves, and an index into silence followed by these."""
-
-    waves: list[int]
-    index: Tensor
-
-
-class Wave(NamedTuple):
-    cells: Tensor
-    along: Heard
-    across: Heard
-
-
 @dataclass(frozen=True, eq=False)
 class Wiring:
     """Cells are numbered by row and place, the answer's row last."""
@@ -48,17 +35,6 @@ class Wiring:
     """Rows hear the row before at the same place (0), one place lower (1), or not at all."""
 
     @cached_property
-    def waves(self) -> list[Wave]:
-        """Cells that do not hear each other, each wave after those that it hears."""
-        numbers, device = [np.flatnonzero(self.wave_C == n) for n in range(self.wave_C.max() + 1)], self.seen_CK.device
-
-        def wave(cells: NDArray[np.int64]) -> Wave:
-            sources = (_heard(heard_C[cells], self.wave_C, device) for heard_C in (self.along_C, self.across_C))
-            return Wave(torch.as_tensor(cells, device=device), *sources)
-
-        return [wave(cells) for cells in numbers]
-
-    @cached_property
     def wave_C(self) -> NDArray[np.int64]:
         """How many cells a cell has to wait for, one after the other."""
         wave_C = np.zeros(len(self.along_C), dtype=np.int64)
@@ -71,16 +47,10 @@ class Wiring:
         raise ValueError("cells wait for each other in a circle")
 
     @cached_property
-    def slots_S(self) -> Tensor:
-        """The cells that write the answer, lowest place first, as they stand when the waves are joined."""
-        rank_C = np.argsort(np.argsort(self.wave_C, kind="stable"))
-        writers = np.flatnonzero(self.slot_C >= 0)
-        return torch.as_tensor(rank_C[writers[np.argsort(self.slot_C[writers])]], device=self.seen_CK.device)
-
-    @cached_property
-    def down_C(self) -> Tensor:
-        down_R = torch.tensor(self.down_R, device=self.seen_CK.device)
-        return down_R.repeat_interleave(len(self.along_C) // len(self.down_R))
+    def writers(self) -> NDArray[np.int64]:
+        """The cells that write the answer, lowest place first."""
+        there = np.flatnonzero(self.slot_C >= 0)
+        return there[np.argsort(self.slot_C[there])]
 
 
 def wire(neighbours: Neighbours, slot_N: Tensor) -> Wiring:
@@ -112,12 +82,43 @@ def wire(neighbours: Neighbours, slot_N: Tensor) -> Wiring:
     return Wiring(tokens_CK[:, static], neighbours.digits, along_C, across_C, slot_C, down_R, shift)
 
 
-def _heard(heard_A: NDArray[np.int64], wave_C: NDArray[np.int64], device: torch.device) -> Heard:
-    waves = np.unique(wave_C[heard_A[heard_A >= 0]]).tolist()
-    index, start = np.zeros(len(heard_A), dtype=np.int64), 1  # 0 is silence
-    for wave in waves:
-        cells = np.flatnonzero(wave_C == wave)
-        mine = np.isin(heard_A, cells)
-        index[mine] = start + np.searchsorted(cells, heard_A[mine])
-        start += len(cells)
-    return Heard(waves, torch.as_tensor(index, device=device))
+class Graph(NamedTuple):
+    """All cells of several batches, each wave after those that it hears."""
+
+    order_A: Tensor  # where the cells stand in the batches, one after the other, each by cell and problem
+    problem_A: Tensor
+    heard: list[Tensor]  # along and across: which cell is heard, counted from 1; 0 is silence
+    down_A: Tensor
+    bounds: list[int]  # where waves begin, and the end
+    slots: list[Tensor]  # for each batch the cells that write the answers, `[B, S]`
+
+
+def join(parts: list[tuple[Wiring, int]]) -> Graph:
+    """The graph of batches that are wired alike in themselves, of so many problems each."""
+    first = np.cumsum([0, *(len(wiring.along_C) * problems for wiring, problems in parts)])
+    start = np.cumsum([0, *(problems for _, problems in parts)])
+    wave_A = np.concatenate([np.repeat(wiring.wave_C, problems) for wiring, problems in parts])
+    order_A = np.argsort(wave_A, kind="stable")
+    rank_A = np.empty_like(order_A)
+    rank_A[order_A] = np.arange(len(order_A))
+
+    def cells(numbers: NDArray[np.int64], part: int) -> NDArray[np.int64]:
+        """Where cells `[n]` of all problems of a part stand: `[n, problems]`."""
+        problems = parts[part][1]
+        return rank_A[first[part] + numbers[:, None] * problems + np.arange(problems)]
+
+    def heard(name: str) -> Tensor:
+        found = [(getattr(wiring, name), part) for part, (wiring, _) in enumerate(parts)]
+        joined = [np.where(who[:, None] < 0, 0, cells(who.clip(0), part) + 1).ravel() for who, part in found]
+        return torch.as_tensor(np.concatenate(joined)[order_A], device=device)
+
+    def spread(values: list[NDArray]) -> Tensor:
+        return torch.as_tensor(np.concatenate(values)[order_A], device=device)
+
+    device = parts[0][0].seen_CK.device
+    problem = [np.tile(start[n] + np.arange(count), len(w.along_C)) for n, (w, count) in enumerate(parts)]
+    down = [np.repeat(np.repeat(w.down_R, len(w.along_C) // len(w.down_R)), count) for w, count in parts]
+    slots = [torch.as_tensor(cells(wiring.writers, n).T, device=device) for n, (wiring, _) in enumerate(parts)]
+    bounds = np.searchsorted(wave_A[order_A], np.arange(wave_A.max() + 2)).tolist()
+    order = torch.as_tensor(order_A, device=device)
+    return Graph(order, spread(problem), [heard("along_C"), heard("across_C")], spread(down), bounds, slots)

@@ -62,7 +62,7 @@ def add(first: Digits, second: Digits) -> Digits:
 
 
 def add_many(operands: Digits) -> Digits:
-    """Sum over the second to last axis: `[..., operands, places] -> [..., places + 2]`, or wider for over 99 operands."""
+    """Sum over the second to last axis: `[..., operands, places] -> [..., places + 2]`, wider for over 99 operands."""
     return spread(operands.sum(-2, dtype=np.int64), max(2, len(str(operands.shape[-2]))))
 
 

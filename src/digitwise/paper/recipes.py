@@ -101,7 +101,14 @@ def smoke(experiment: Experiment) -> Experiment:
     return replace(
         experiment,
         architecture=experiment.architecture.smallest(),
-        training=replace(training, steps=20, batch=16, pool=min(training.pool, 64), checkpoints=2),
+        training=replace(
+            training,
+            steps=20,
+            until_proven=min(training.until_proven, 20),
+            batch=16,
+            pool=min(training.pool, 64),
+            checkpoints=2,
+        ),
         testing=replace(experiment.testing, problems=20, validation_problems=10),
     )
 

@@ -2,8 +2,8 @@
 
 The verdict is `proven` if nothing is wrong and rounding cannot change that: the least margins must exceed a hundred
 times the largest difference that was seen between float32 and float64, between batches of several sizes and between
-numbers of threads. It is `refuted` if a problem was found that the network itself, run in order, gets wrong. All else is
-`open`: a wrong case that no problem was found for, or a margin that is too thin.
+numbers of threads. It is `refuted` if a problem was found that the network itself, run in order, gets wrong. All else
+is `open`: a wrong case that no problem was found for, or a margin that is too thin.
 """
 
 import copy
@@ -19,13 +19,13 @@ from torch import Tensor
 
 from digitwise.machines import CLAIMS
 from digitwise.machines.rows import expose
-from digitwise.machines.table import Situation, Situations, Table, Told
+from digitwise.machines.table import Situation, Situations, Told
 from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
 from digitwise.models import Model, Speakers
 from digitwise.models.wiring import Wiring
 from digitwise.rng import generator
 from digitwise.runs.experiment import Experiment
-from digitwise.tasks import Kind, Task
+from digitwise.tasks import Task
 
 SAFE = 100
 """Margins must exceed the largest difference so many times."""

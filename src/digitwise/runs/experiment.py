@@ -28,8 +28,8 @@ MEMORY = 2**36
 class Training:
     steps: int = 2000
     until_proven: int = 0
-    """For cells that tell each other bits: check every case, practise what is wrong, and end when all is proven; after
-    the last step go on at the floor of the rate, up to this many steps in all. 0 trains all steps and checks nothing."""
+    """For cells that tell each other bits: check every case, practise what is wrong, and end when all is proven. After
+    the last step go on at the floor of the rate, up to this many steps in all. 0 checks nothing."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
     draws: int = 1
@@ -66,7 +66,9 @@ class Training:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
-            raise ValueError("until_proven must not be below steps, and needs average 0: a mean of weights has other bits")
+            raise ValueError(
+                "until_proven must not be below steps, and needs average 0: a mean of weights has other bits"
+            )
         if self.batch % (self.accumulate * self.draws):
             parts = f"{self.accumulate} x {self.draws}" if self.draws > 1 else self.accumulate
             raise ValueError(f"accumulate must divide batch, and {parts} does not divide {self.batch}")

@@ -30,7 +30,7 @@ class Stopped(Exception):
 
 
 class Source:
-    """The training batches: `draws(step)` is a pure function of the experiment, the step and what a prover practises."""
+    """The training batches: pure functions of the experiment, the step and what a prover practises."""
 
     def __init__(self, experiment: Experiment, prover: Prover | None = None):
         self.experiment, self.prover = experiment, prover
@@ -115,9 +115,12 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
 
     losses_alone: list[float] = []  # of the answers, without what a model adds to its loss
 
-    def loss_on(batch: Batch) -> Tensor:
-        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
-        loss = loss_of(engine.model(tokens, batch.coordinates), targets)
+    def loss_on(*batches: Batch) -> Tensor:
+        tokens = [torch.as_tensor(batch.tokens, device=engine.device) for batch in batches]
+        first, *others = zip(tokens, (batch.coordinates for batch in batches), strict=True)
+        logits = engine.model(*first, *others) if others else [engine.model(*first)]
+        targets = [torch.as_tensor(batch.targets, device=engine.device) for batch in batches]
+        loss = torch.stack([loss_of(*pair) for pair in zip(logits, targets, strict=True)]).mean()
         losses_alone[:] = [float(loss.detach())]
         return loss + engine.plain_model.pay()
 
@@ -137,11 +140,10 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     with stop_requests() as stopping:
         for step in range(start, training.until_proven or training.steps):
             size, mine = training.batch // training.draws // parts, range(engine.rank, parts, engine.processes)
-            losses = [
-                partial(loss_on, batch.part(slice(part * size, (part + 1) * size)))
-                for batch in source.draws(step)
-                for part in mine
-            ]
+            draws = source.draws(step)
+            pieces = [[batch.part(slice(part * size, (part + 1) * size)) for batch in draws] for part in mine]
+            together = pieces if engine.plain_model.joins else [[batch] for piece in pieces for batch in piece]
+            losses = [partial(loss_on, *batches) for batches in together]
             engine.plain_model.progress = step / training.steps
             with seeded(experiment.seed, "dropout", step, engine.rank):
                 loss, norm = engine.step(losses, rate_at(step, training), training.clip)

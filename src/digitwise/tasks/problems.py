@@ -109,9 +109,7 @@ class Problems:
     def joined(self, others: "Problems") -> "Problems":
         """These problems and others of the same kinds."""
         width = max(self.width, others.width)
-        parts = [
-            (p.kind, dg.widen(p.numbers, width), p.multipliers) for p in (self, others)
-        ]
+        parts = [(p.kind, dg.widen(p.numbers, width), p.multipliers) for p in (self, others)]
         return Problems(self.kinds, *(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
     def without(self, others: "Problems") -> "Problems":
