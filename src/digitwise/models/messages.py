@@ -178,10 +178,11 @@ class Speakers(Model):
             tokens_BN.long()[:, w.seen_CK].transpose(0, 1) for w, (tokens_BN, _) in zip(wirings, parts, strict=True)
         ]
         symbols_AK = torch.cat([symbols_CBK.flatten(0, 1) for symbols_CBK in seen])[graph.order_A]
+        there_A = symbols_AK[:, 0] != PAD  # the other cells are not there: problems with fewer rows than the widest
+        symbols_AK, graph = symbols_AK[there_A], graph.only(there_A)
         base = self.embedding.num_embeddings ** torch.arange(symbols_AK.shape[1], device=self.device)
         numbers_M, combination_A = (symbols_AK * base).sum(-1).unique(return_inverse=True)
         started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wirings[0].digits)
-        present_A1 = (symbols_AK[:, :1] != PAD).to(started.x_MW.dtype)  # cells that are not there say nothing
         classes_AK = self._classes(graph.down_A, wirings[0].shift)
         hardness, noise = self._voice()
         hard_A1 = None
@@ -196,7 +197,7 @@ class Speakers(Model):
             for bits, say in zip(said, self.say, strict=True):
                 z = say(states[-1])
                 raw.append(z.flatten())
-                bits.append(speak(z, None if hard_A1 is None else hard_A1[now], noise) * present_A1[now])
+                bits.append(speak(z, None if hard_A1 is None else hard_A1[now], noise))
         size = torch.cat(raw).abs()
         pushed = self.blueprint.push if self.training and hardness == 1 else 0.0
         self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).mean()

@@ -92,6 +92,16 @@ class Graph(NamedTuple):
     bounds: list[int]  # where waves begin, and the end
     slots: list[Tensor]  # for each batch the cells that write the answers, `[B, S]`
 
+    def only(self, kept_A: Tensor) -> "Graph":
+        """The graph without some cells, which nobody hears any more."""
+        there_A = torch.cat([kept_A.new_zeros(1), kept_A])  # silence first
+        rank_A = there_A.cumsum(0)
+        heard = [torch.where(there_A[index], rank_A[index], 0)[kept_A] for index in self.heard]
+        bounds = list(dict.fromkeys(rank_A[self.bounds].tolist()))
+        slots = [rank_A[slots_BS + 1] - 1 for slots_BS in self.slots]
+        order_A, problem_A, down_A = (part[kept_A] for part in (self.order_A, self.problem_A, self.down_A))
+        return Graph(order_A, problem_A, heard, down_A, bounds, slots)
+
 
 def join(parts: list[tuple[Wiring, int]]) -> Graph:
     """The graph of batches that are wired alike in themselves, of so many problems each."""

@@ -48,12 +48,12 @@ def experiments(profile: str) -> Arms:
             Arithmetic("+"), Practice(5), ByColumn(("below",)), SMALL_CELL, steps=600, most=3000
         ),
         "sums": _experiment(
-            Arithmetic("+", summands=5), Practice(5), ByColumn(("below", "above")), replace(SMALL_CELL, across=5),
-            steps=1500, most=9000,
+            Arithmetic("+", summands=5, pads=1), Practice(5), ByColumn(("below", "above")),
+            replace(SMALL_CELL, across=5), steps=1500, most=9000,
         ),
         "product": _experiment(
-            Arithmetic("*", zeros=True), Practice(5), ByColumn(("below", "shifted")), replace(LARGE_CELL, across=5),
-            steps=5000, most=20_000, floor=0.05,
+            Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
+            replace(LARGE_CELL, across=5), steps=5000, most=20_000, floor=0.05,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),
