@@ -9,7 +9,7 @@ from small import located
 
 from digitwise.coordinates import Coordinates
 from digitwise.data import ExactLength
-from digitwise.encodings import ByColumn, Relative
+from digitwise.encodings import ByColumn, Relative, by_column
 from digitwise.encodings.by_column import CLASSES
 from digitwise.models import Columns, Ripple
 from digitwise.rng import generator
@@ -122,6 +122,27 @@ def test_rounds_come_to_rest_where_the_columns_in_order_do(name, monkeypatch):
     assert torch.equal(settled.symbols_BS[sure], symbols[sure])
     assert (settled.confidence_BS - confidence)[sure].abs().max() < 0.05
     assert 2 <= int(settled.rounds_B.max()) <= enough
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_cells_are_worked_out_once(name, monkeypatch):
+    """Fewer cells than all with stand-ins, the same logits, the same gradients."""
+    model, tokens, coordinates = problem(name, length=3, count=20)
+    model, found, sizes = model.double(), [], []
+
+    def in_waves(combination_BRP, classes, _):
+        waves = by_column.in_waves(combination_BRP, classes, once=not sizes)
+        sizes.append(sum(waves.sizes))
+        return waves
+
+    monkeypatch.setattr("digitwise.models.ripple.in_waves", in_waves)
+    for _ in range(2):
+        logits = model(tokens, coordinates)
+        found.append((logits, *torch.autograd.grad(logits.square().sum(), list(model.parameters()))))
+    places = int(coordinates.place.max()) + 1
+    rows = CASES[name][0].rows
+    assert sizes[0] < 20 * rows * places and sizes[1] == 20 * rows * (rows + places - 1)
+    torch.testing.assert_close(*found)
 
 
 def test_every_round_is_a_shorter_problem(monkeypatch):

@@ -21,6 +21,7 @@ look higher.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -34,6 +35,8 @@ NOT_SEEN = -1e4
 CLASSES = ("itself", "below", "above", "shifted", "summand", "first", "multiplier", "multiplicand", "higher")
 BELOW, ABOVE, SHIFTED, HIGHER = 1, 2, 3, 8
 CELLS = {"below": BELOW, "above": ABOVE, "shifted": SHIFTED, "higher": HIGHER}
+AGO = {BELOW: (1, 0), ABOVE: (1, 1), SHIFTED: (2, 1)}
+"""Cells below, above and shifted were so many waves ago, and so many rows before."""
 
 
 class Neighbours(NamedTuple):
@@ -143,6 +146,47 @@ class PlaceVectors(Vectors):
         seen_BHNK = torch.where(bias_NK < 0, NOT_SEEN, added_BHNK)
         # An absent neighbour points at token 0: the largest of what is said about a pair holds.
         return scores_BHNN.scatter_reduce(-1, tokens_NK.expand_as(added_BHNK), seen_BHNK, "amax")
+
+
+class Waves(NamedTuple):
+    """Cells in the order of their dependence, wave by wave."""
+
+    sizes: list[int]
+    combination_A: Tensor
+    others_AK: Tensor  # the cell of each class that it depends on; -1 for none
+    answer_BP: Tensor  # the cells of the answer
+
+
+def in_waves(combination_BRP: Tensor, classes: list[int], once: bool) -> Waves:
+    """Cells of equal row + place make a wave. With `once`, equal cells that see equal cells are one; without, a wave
+    has one cell of each row, and beyond the ends of a row one stands in that nobody sees."""
+    combination = combination_BRP.cpu().numpy()  # by numpy: many operations on little
+    problems, rows, places = combination.shape
+    base = combination.size + 1
+    assert (combination.max() + 1) * base ** len(classes) < 2**63
+    none = np.zeros((problems, rows + 1), dtype=np.int64)  # cells count from 1, and a row of none stands in front
+    before, sizes, found, answer = [none, none], list[int](), [], []
+    for wave in range(rows + places - 1):
+        there = np.arange(max(0, wave - places + 1), min(rows, wave + 1))
+        row = there if once else np.arange(rows)
+        seen = [before[-ago][:, row + 1 - up] for ago, up in (AGO[number] for number in classes)]
+        keys = np.stack([combination[:, row, (wave - row).clip(0, places - 1)], *seen]).reshape(1 + len(classes), -1)
+        if not once or (wave >= rows and sizes[-1] == problems * rows):  # different cells below make different cells
+            first = which = np.arange(keys.shape[1])
+        else:  # each column is read as a number, so that equal columns are equal numbers
+            number = base ** np.arange(len(keys)) @ keys[::-1]
+            _, first, which = np.unique(number, return_index=True, return_inverse=True)
+        here = none.copy()
+        here[:, row + 1] = 1 + sum(sizes) + which.reshape(problems, -1)
+        if not once:
+            here[:, 1:][:, ~np.isin(row, there)] = 0
+        before = [before[-1], here]
+        sizes.append(len(first))
+        found.append(keys[:, first])
+        answer.append(here[:, -1])
+    keys_KA, answer_PB = np.concatenate(found, 1), np.stack(answer[rows - 1 :])
+    keys_AK, answer_BP = (torch.as_tensor(array.T, device=combination_BRP.device) for array in (keys_KA, answer_PB))
+    return Waves(sizes, keys_AK[:, 0], keys_AK[:, 1:] - 1, answer_BP - 1)
 
 
 class _Finder:

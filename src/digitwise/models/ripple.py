@@ -8,21 +8,21 @@ dependence, each once. `answer`, for long numbers, takes windows of places, and 
 rounds: first as if there were no other cell, then again whenever a cell that it depends on has changed. Most cells are
 soon at rest; a carry through a thousand nines takes a thousand rounds of a few cells.
 
-Shapes: B problems, R rows, P places, C cells of a problem (C = R P, in the order of row, place), A cells of the whole
-batch (A = B C), M combinations of a cell's own symbol and its digits, K neighbours, V symbols, W, H, D as in `encoder`.
+Shapes: B problems, R rows, P places, C cells of a problem (C = R P, in the order of row, place), A cells, M
+combinations of a cell's own symbol and its digits, K neighbours, V symbols, X = 2 W; W, H, D as in `encoder`.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Neighbours, PlaceVectors
-from digitwise.encodings.by_column import ABOVE, BELOW, NOT_SEEN, SHIFTED
+from digitwise.encodings.by_column import ABOVE, BELOW, NOT_SEEN, SHIFTED, Waves, in_waves
 from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Layer
 
 STILL = 0.01
@@ -30,8 +30,6 @@ STILL = 0.01
 digits of the bundled adder it moved no probability by more than 0.005: the one wrong digit is wrong in order too."""
 WINDOW = 2**14
 """Tokens in a window of places: few enough for the caches of a processor."""
-Memory = Iterable[Tensor]  # keys and values of cells, for those that depend on them
-Seen = tuple[Tensor, ...]  # by queries: scores [A, K, H], and values [A, K, H, D] to be weighted
 
 
 @dataclass(frozen=True)
@@ -65,26 +63,20 @@ class Part(NamedTuple):
     query_AHD: Tensor
     scores_AKH: Tensor  # of the cell itself and of its digits
     values_AKHD: Tensor
-    bias_AK: Tensor  # of the cells that it depends on
+    offset_AKH: Tensor  # added to the scores of the cells that it depends on
 
 
 class Cells(NamedTuple):
     """All cells. What a cell starts from depends on the combination of its own symbol and its digits alone."""
 
-    combined: tuple[Tensor, ...]  # start, query, scores and values of each combination, [M, ...]
+    combined: Part  # of each combination, [M, ...]
     combination_A: Tensor
     bias_AK: Tensor
 
-    def part(self, chosen: Tensor | slice = slice(None)) -> Part:
-        combination = self.combination_A[chosen]
-        return Part._make((*(tensor[combination] for tensor in self.combined), self.bias_AK[chosen]))
-
-    def waves(self, rows: int, places: int) -> Iterator[Part]:
-        """Cells of equal row + place, one of each row. Beyond the ends of a row a cell stands in that nobody sees."""
-        first_A = torch.arange(0, len(self.bias_AK), places, device=self.bias_AK.device)  # of each row and problem
-        wave_L = torch.arange(rows + places - 1, device=self.bias_AK.device)
-        cell_LA = first_A + (wave_L[:, None] - first_A // places % rows).clamp(0, places - 1)
-        return map(Part._make, zip(*(tensor.unbind() for tensor in self.part(cell_LA)), strict=True))
+    def part(self, combination_A: Tensor, bias_AK: Tensor) -> Part:
+        gathered = (nn.functional.embedding(combination_A, x.flatten(1)) for x in self.combined)
+        part = Part._make(x.unflatten(1, like.shape[1:]) for x, like in zip(gathered, self.combined, strict=True))
+        return part._replace(offset_AKH=part.offset_AKH + bias_AK[..., None])
 
 
 class Ripple(Encoder):
@@ -95,9 +87,8 @@ class Ripple(Encoder):
 
     def __init__(self, columns: Columns, encoding: Encoding, extent: Extent, symbols: int, answers: int):
         if not encoding.columns:
-            raise ValueError(
-                f"models without a canvas need --encoding by-column, not {type(encoding).__name__.lower()}"
-            )
+            found = type(encoding).__name__.lower()
+            raise ValueError(f"models without a canvas need --encoding by-column, not {found}")
         super().__init__(columns.encoder(), encoding, extent, symbols, answers)
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
@@ -106,20 +97,21 @@ class Ripple(Encoder):
         cells, (rows, places) = self._cells(tokens_BN, neighbours), neighbours.cells_RP.shape
         if rounds is not None:
             return self.readout(self._rounds(cells, neighbours, rounds)[0].unflatten(0, (-1, rows, places))[:, -1])
-        classes, problems = neighbours.other_cells, len(tokens_BN)
-        # Cells below, above and shifted were so many waves ago, and so many rows before.
-        ago = {BELOW: (1, 0), ABOVE: (1, 1), SHIFTED: (2, 1)}
-        states, remembered = list[Tensor](), list[tuple[Tensor, Tensor]]()
-        for wave, now in enumerate(cells.waves(rows, places)):
-            others = []
-            if wave and classes:
-                found = [(remembered[max(wave - ago[number][0], 0)], ago[number][1]) for number in classes]
-                memory = (torch.stack([kept[i].roll(up, 1).flatten(0, 1) for kept, up in found], 1) for i in (0, 1))
-                others = [self._scored(-1, now.query_AHD, memory, classes, now.bias_AK)]
-            state_BRW = self._state(now, others).unflatten(0, (problems, rows))
-            remembered.append(self._remember(state_BRW))
-            states.append(state_BRW[:, -1])
-        return self.readout(torch.stack(states[rows - 1 :], dim=1))
+        once = not (self.training and self.dropout.p)  # dropout makes equal cells different
+        waves = in_waves(cells.combination_A.view(-1, rows, places), neighbours.other_cells, once)
+        return self.readout(nn.functional.embedding(waves.answer_BP, self._in_order(cells, waves)))
+
+    def _in_order(self, cells: Cells, waves: Waves) -> Tensor:
+        """The states of all cells, each worked out once, after those that it depends on."""
+        part = cells.part(waves.combination_A, torch.where(waves.others_AK < 0, NOT_SEEN, 0.0))
+        remember, states, memory, forgotten = self._remember(), list[Tensor](), list[Tensor](), 0
+        for others_AK, *now in zip(*(tensor.split(waves.sizes) for tensor in (waves.others_AK, *part)), strict=True):
+            # The bias hides cells that are not there.
+            seen = ((others_AK - forgotten).clamp(min=0), torch.cat(memory)) if memory else None
+            states.append(self._state(Part._make(now), seen))
+            forgotten += sum(map(len, memory[:-1]))  # no cell looks further back than two waves
+            memory = [*memory[-1:], remember(states[-1])]
+        return torch.cat(states)
 
     def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
         """Rounds until every cell is at rest, in windows of places to bound memory; rounds of the slowest window."""
@@ -152,38 +144,38 @@ class Ripple(Encoder):
         return self.linear_floats(num_tokens)
 
     def _rounds(
-        self, cells: Cells, neighbours: Neighbours, most: int | None = None, below: Memory | None = None
-    ) -> tuple[Tensor, Tensor, Memory]:
+        self, cells: Cells, neighbours: Neighbours, most: int | None = None, below: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return the states, the last round in which each problem moved, and what the highest place remembers. With the
         memory of the window `below`, whose highest place is the lowest here, that place is at rest from the start."""
         (rows, places), classes = neighbours.cells_RP.shape, neighbours.other_cells
         back = {BELOW: 1, ABOVE: places, SHIFTED: places + 1}  # so many cells before
         back_K = torch.tensor([back[number] for number in classes], dtype=torch.long, device=cells.bias_AK.device)
-        start_MW, _, *alone = cells.combined  # first as if there were no other cell: one state per combination
-        state_MW = self.state_norm(self._finish(self.layers[-1], start_MW, [tuple(alone)]))
-        state_AW, keys_AW, values_AW = (x_MW[cells.combination_A] for x_MW in (state_MW, *self._remember(state_MW)))
+        start_MW, _, *alone, _ = cells.combined  # first as if there were no other cell: one state per combination
+        state_MW = self.state_norm(self._finish(self.layers[-1], start_MW, [alone]))
+        remember = self._remember()
+        state_AW, memory_AX = state_MW[cells.combination_A], remember(state_MW)[cells.combination_A]
         rounds_B = torch.ones(len(state_AW) // (rows * places), dtype=torch.long, device=state_AW.device)
         active_A, done = torch.arange(len(state_AW), device=state_AW.device), 1
         if below is not None:
-            keys_AW[::places], values_AW[::places] = below
+            memory_AX[::places] = below
             active_A = active_A[active_A % places > 0]
         while done != most and len(active_A):
             done += 1
-            now = cells.part(active_A)
+            now = cells.part(cells.combination_A[active_A], cells.bias_AK[active_A])
             others_AK = (active_A[:, None] - back_K).clamp(min=0)  # the bias hides cells that are not there
-            memory = (nn.functional.embedding(others_AK, part) for part in (keys_AW, values_AW))
-            new_AW = self._state(now, [self._scored(-1, now.query_AHD, memory, classes, now.bias_AK)])
+            new_AW = self._state(now, (others_AK, memory_AX))
             moved = (new_AW - state_AW[active_A]).abs().amax(-1) > STILL
             # What stays within the tolerance keeps its old state too, so that small moves cannot add up unseen.
             moved_A, new_AW = active_A[moved], new_AW[moved]
-            state_AW[moved_A], (keys_AW[moved_A], values_AW[moved_A]) = new_AW, self._remember(new_AW)
+            state_AW[moved_A], memory_AX[moved_A] = new_AW, remember(new_AW)
             rounds_B[moved_A // (rows * places)] = done
             next_AK = (moved_A[:, None] + back_K).clamp(max=len(state_AW) - 1)  # cells that look at one of these
             active_A = next_AK[cells.bias_AK.gather(0, next_AK) == 0].unique()
             # oneDNN keeps what it prepares per shape: a few cells come twice, so that there are few shapes.
             step = 256 if len(active_A) > 512 else 1
             active_A = torch.cat([active_A, active_A[-1:].expand(-len(active_A) % step)])
-        return state_AW, rounds_B, (keys_AW[places - 1 :: places], values_AW[places - 1 :: places])
+        return state_AW, rounds_B, memory_AX[places - 1 :: places]
 
     def _cells(self, tokens_BN: Tensor, neighbours: Neighbours) -> Cells:
         """What every cell starts from, and the cells that it depends on."""
@@ -197,54 +189,62 @@ class Ripple(Encoder):
         base_K = (absent + 1) ** torch.arange(len(static), device=seen_AK.device)
         number_M, combination_A = (seen_AK * base_K).sum(1).unique(return_inverse=True)
         symbols_MK = number_M[:, None] // base_K % (absent + 1)
-        others = [classes.index(number) for number in neighbours.other_cells]
-        return Cells(self._start(symbols_MK, static), combination_A, bias_CK[:, others].repeat(len(tokens_BN), 1))
+        bias_CK = bias_CK[:, [classes.index(number) for number in neighbours.other_cells]]
+        start = self._start(symbols_MK, static, neighbours.other_cells)
+        return Cells(start, combination_A, bias_CK.repeat(len(tokens_BN), 1))
 
-    def _start(self, symbols_MK: Tensor, classes: list[int]) -> tuple[Tensor, ...]:
-        """The distinct layers, and what the repeated one needs of no other cell: start, query, scores and values."""
-        bias_MK = torch.where(symbols_MK == self.embedding.num_embeddings, NOT_SEEN, 0.0)
+    def _start(self, symbols_MK: Tensor, classes: list[int], others: list[int]) -> Part:
+        """The distinct layers, and what the repeated one needs of no other cell."""
+        absent_MK = symbols_MK == self.embedding.num_embeddings
         symbols_VW = self.dropout(self.embedding_norm(self.embedding.weight))
-        digits_MK = symbols_MK[:, 1:].where(bias_MK[:, 1:] == 0, 0)
         x_MW = symbols_VW[symbols_MK[:, 0]]
+        # A combination looks at itself and at its digits: rows of [x_MW, symbols_VW].
+        seen_MK = len(x_MW) + symbols_MK.masked_fill(absent_MK, 0)
+        seen_MK[:, 0] = torch.arange(len(x_MW), device=seen_MK.device)
+        rest = (seen_MK, classes, torch.where(absent_MK, NOT_SEEN, 0.0))
         for number, layer in enumerate(self.layers[:-1]):
-            _, seen = self._look(number, x_MW, symbols_VW, digits_MK, classes, bias_MK)
+            _, *seen = self._look(number, x_MW, symbols_VW, *rest)
             x_MW = self._finish(layer, x_MW, [seen])
-        query_MHD, seen = self._look(-1, x_MW, symbols_VW, digits_MK, classes, bias_MK)
-        return (x_MW, query_MHD, *seen)
+        query_MHD, *seen = self._look(-1, x_MW, symbols_VW, *rest)
+        return Part._make((x_MW, query_MHD, *seen, (query_MHD @ self.vectors.tables[-1][others].T).mT))
 
     def _look(
-        self, number: int, x_AW: Tensor, symbols_VW: Tensor, digits_AK: Tensor, *rest: Any
-    ) -> tuple[Tensor, Seen]:
-        """The queries of cells in a layer, and what they see of themselves and of their digits."""
+        self, number: int, x_MW: Tensor, symbols_VW: Tensor, seen_MK: Tensor, classes: list[int], bias_MK: Tensor
+    ) -> tuple[Tensor, ...]:
+        """The queries of combinations in a layer, and scores and values of what they look at."""
         layer, attention = self.layers[number], self.layers[number].attention
-        normed_AW, normed_VW = layer.norms[0](x_AW), layer.norms[0](symbols_VW)
-        query_AHD = attention.query(normed_AW).unflatten(-1, (attention.heads, -1))
-        query_AHD = query_AHD / math.sqrt(query_AHD.shape[-1])
-        memory = (
-            torch.cat([part(normed_AW)[:, None], nn.functional.embedding(digits_AK, part(normed_VW))], dim=1)
-            for part in (attention.key, attention.value)
-        )
-        return query_AHD, self._scored(number, query_AHD, memory, *rest)
+        query_MHD = attention.query(layer.norms[0](x_MW)).unflatten(-1, (attention.heads, -1))
+        query_MHD = query_MHD / math.sqrt(query_MHD.shape[-1])
+        keys_MKHD, values_MKHD = _halves(seen_MK, self._remember(number)(torch.cat([x_MW, symbols_VW])), query_MHD)
+        # The score of a neighbour is q (k + p), with p = table[class] as everywhere.
+        keys_MKHD = keys_MKHD + self.vectors.tables[number][classes][:, None]
+        return query_MHD, (query_MHD[:, None] * keys_MKHD).sum(-1) + bias_MK[..., None], values_MKHD
 
-    def _scored(self, layer: int, query_AHD: Tensor, memory: Memory, classes: list[int], bias_AK: Tensor) -> Seen:
-        """Scores of the neighbours of each query: q (k + p), with p = table[class] as everywhere."""
-        keys_AKHD, values_AKHD = (part.unflatten(-1, (query_AHD.shape[1], -1)) for part in memory)
-        keys_AKHD = keys_AKHD + self.vectors.tables[layer][classes][:, None]
-        return (query_AHD[:, None] * keys_AKHD).sum(-1) + bias_AK[..., None], values_AKHD
+    def _remember(self, number: int = -1) -> Callable[[Tensor], Tensor]:
+        """From states to their keys and values side by side, `[A, X]`, for all who see them."""
+        norm, attention = self.layers[number].norms[0], self.layers[number].attention
+        both = attention.key, attention.value
+        weight_XW, bias_X = torch.cat([part.weight for part in both]), torch.cat([part.bias for part in both])
+        return lambda state_AW: nn.functional.linear(norm(state_AW), weight_XW, bias_X)
 
-    def _remember(self, state_AW: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of cells for those that depend on them."""
-        attention, normed_AW = self.layers[-1].attention, self.layers[-1].norms[0](state_AW)
-        return attention.key(normed_AW), attention.value(normed_AW)
+    def _state(self, cells: Part, seen: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """The repeated layer: normalised states of cells that see these others, given with what is remembered."""
+        parts = [(cells.scores_AKH, cells.values_AKHD)]
+        if seen:
+            keys_AKHD, values_AKHD = _halves(*seen, cells.query_AHD)
+            parts.insert(0, ((cells.query_AHD[:, None] * keys_AKHD).sum(-1) + cells.offset_AKH, values_AKHD))
+        return self.state_norm(self._finish(self.layers[-1], cells.start_AW, parts))
 
-    def _state(self, cells: Part, others: list[Seen]) -> Tensor:
-        """The repeated layer: normalised states of cells that see these others."""
-        seen = [*others, (cells.scores_AKH, cells.values_AKHD)]
-        return self.state_norm(self._finish(self.layers[-1], cells.start_AW, seen))
-
-    def _finish(self, layer: Layer, x_AW: Tensor, parts: list[Seen]) -> Tensor:
+    def _finish(self, layer: Layer, x_AW: Tensor, parts: Sequence[Sequence[Tensor]]) -> Tensor:
         """The rest of a layer after its scores: eq. pairwise's softmax over few keys, and the feed-forward part."""
-        scores_AKH, values_AKHD = (torch.cat(tensors, dim=1) for tensors in zip(*parts, strict=True))
-        weights_AKH = layer.attention.dropout(scores_AKH.softmax(1))
-        x_AW = x_AW + self.dropout(layer.attention.out((weights_AKH[..., None] * values_AKHD).sum(1).flatten(1)))
+        scores, values = zip(*parts, strict=True)
+        weights_AKH = layer.attention.dropout(torch.cat(scores, 1).softmax(1))
+        weights = weights_AKH.split([part.shape[1] for part in scores], 1)
+        mixed = [(w[..., None] * v).sum(1).flatten(1) for w, v in zip(weights, values, strict=True)]
+        x_AW = x_AW + self.dropout(layer.attention.out(sum(mixed[1:], start=mixed[0])))
         return x_AW + self.dropout(layer.feedforward(layer.norms[1](x_AW)))
+
+
+def _halves(seen_AK: Tensor, memory_AX: Tensor, like_AHD: Tensor) -> tuple[Tensor, ...]:
+    """Keys and values of what is seen, `[A, K, H, D]` each."""
+    return nn.functional.embedding(seen_AK, memory_AX).unflatten(-1, (2, *like_AHD.shape[1:])).unbind(2)

@@ -188,7 +188,7 @@ SIZE_OF_ADAM = 0.2
 
 
 def adamw(model: nn.Module, rate: float, decay: float) -> torch.optim.AdamW:
-    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
+    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=True)
 
 
 class Muon(torch.optim.AdamW):
@@ -199,9 +199,10 @@ class Muon(torch.optim.AdamW):
     """
 
     def __init__(self, model: nn.Module, rate: float, decay: float, momentum: float = 0.95):
-        super().__init__(model.parameters(), lr=rate, weight_decay=decay)
+        super().__init__(model.parameters(), lr=rate, weight_decay=decay, fused=True)
         self.matrices = [m.weight for m in model.get_submodule("layers").modules() if isinstance(m, nn.Linear)]
         self.momentum = momentum
+        self._step_supports_amp_scaling = False  # as fused AdamW does; our matrices need the scaler to check before
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

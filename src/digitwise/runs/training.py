@@ -65,8 +65,7 @@ class Average:
     def update(self, model: Model, step: int) -> None:
         if self.keep:
             share = max(1 - self.keep, 1 / (step + 1))  # a plain mean until there is enough to average over
-            for mean, weight in zip(self.model.parameters(), model.parameters(), strict=True):
-                mean.lerp_(weight, share)
+            torch._foreach_lerp_(list(self.model.parameters()), list(model.parameters()), share)
 
 
 def rate_at(step: int, training: Training) -> float:
