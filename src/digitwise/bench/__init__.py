@@ -11,6 +11,7 @@ import torch
 from digitwise.bench.drawing import data, samplers
 from digitwise.bench.measure import Row, Session
 from digitwise.bench.reaching import time_to_accuracy
+from digitwise.bench.results import worse
 from digitwise.bench.scores import scores
 from digitwise.bench.solving import growth, solve
 from digitwise.bench.step import step
@@ -38,6 +39,22 @@ def run(name: str, session: Session) -> dict[str, Any]:
     finally:
         torch.set_num_threads(before)
     return document(name, session, rows)
+
+
+def check(committed: dict[str, Any], session: Session) -> tuple[dict[str, Any], list[str]]:
+    """Measure again, and return the result and what is worse. Something else may have disturbed it, so what seems to be
+    worse is measured twice, and must be worse both times."""
+    name = committed["benchmark"]
+    result = run(name, session)
+    messages = worse(result, committed)
+    if not messages:
+        return result, []
+    still = worse(run(name, session), committed)
+    return result, [message for subject, message in messages.items() if subject in still]
+
+
+def default_threads() -> int:
+    return torch.get_num_threads()
 
 
 def document(name: str, session: Session, rows: list[Row]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import torch
 
 from digitwise.bench.measure import Row, Session, spread
 from digitwise.paper import arms
-from digitwise.plots import COLOURS, legend_below, new_figure, save, seeds_and_median
+from digitwise.plots import COLOURS, legend_below, new_figure, save
 from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
 from digitwise.runs.evaluation import correct_symbols, validation_problems
 from digitwise.runs.experiment import Experiment
@@ -36,7 +36,7 @@ class Trial(NamedTuple):
 
 
 def time_to_accuracy(session: Session) -> list[Row]:
-    """Training alone is timed, on validation problems it is watched every 50 steps, and it ends when all targets are
+    """Training alone is timed. It is watched on validation problems every 50 steps, and ends when all its targets are
     reached, when the recipe's falling rate has come to zero, or at the limit."""
     points = [point for trial in trials(session.smoke) for seed in SEEDS for point in watch(trial, seed, session)]
     rows: list[Row] = []
@@ -133,7 +133,7 @@ def watch(trial: Trial, seed: int, session: Session) -> list[dict[str, Any]]:
 
 
 def draw(result: dict[str, Any], path: Path) -> Path:
-    """Accuracy over seconds of training: one panel per target, one thin line per seed and their median."""
+    """Accuracy over seconds of training: one panel per target, one line per seed."""
     figure, panels = new_figure(width=8.4, columns=len(result["rows"]))
     for axes, row in zip(panels, result["rows"], strict=True):
         for colour, side in zip(COLOURS, row["sides"], strict=False):
@@ -143,7 +143,7 @@ def draw(result: dict[str, Any], path: Path) -> Path:
                 for seed in sorted({p["seed"] for p in points})
             ]
             for number, line in enumerate(lines):
-                seeds_and_median(axes, [line], colour, side if number == 0 else "")
+                axes.plot(list(line), list(line.values()), color=colour, label=side if number == 0 else "")
         axes.axhline(GOAL, color="#555555", ls=":", lw=1)
         axes.set_xscale("log")
         axes.set_xlabel("seconds of training")

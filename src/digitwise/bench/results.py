@@ -1,13 +1,11 @@
 """Results of benchmarks: kept in files, shown as tables, and compared with the committed ones."""
 
 import json
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from digitwise import tables
-from digitwise.bench.measure import Row
 from digitwise.plots import plural
 
 FOLDER = Path("results/bench")
@@ -67,21 +65,21 @@ def _spread(side: dict[str, Any]) -> str:
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
-def worse(now: dict[str, Any], committed: dict[str, Any], tolerance: float = TOLERANCE) -> list[str]:
-    """Name every ratio that is worse than the committed one by more than the tolerance. Seconds are not compared, and
-    neither are rows that only one of the two has: a check measures fewer."""
+def worse(now: dict[str, Any], committed: dict[str, Any], tolerance: float = TOLERANCE) -> dict[str, str]:
+    """Return every ratio that is worse than the committed one by more than the tolerance, in words, by what it is of.
+
+    Seconds are not compared, and neither are rows that only one of the two has: a check measures fewer.
+    """
     known = {(row["case"], row["measure"]): row["ratios"] for row in committed["rows"]}
-    return [
-        f"{now['benchmark']}, {row['case']}, {row['measure']}: {message}"
-        for row in now["rows"]
-        for message in _worse(row, known.get((row["case"], row["measure"]), {}), tolerance)
-    ]
-
-
-def _worse(row: Row, committed: dict[str, float | None], tolerance: float) -> Iterator[str]:
-    for name, before in committed.items():
-        after = row["ratios"].get(name)
-        if before is not None and after is None:
-            yield f"{name} is not measured any more, and the committed result has {before:.2f}"
-        elif before is not None and after > before * (1 + tolerance):
-            yield f"{name} is {after:.2f}, more than {tolerance:.0%} above the committed {before:.2f}"
+    shared = [row for row in now["rows"] if (row["case"], row["measure"]) in known]
+    if not shared:
+        return {now["benchmark"]: f"{now['benchmark']}: the committed result has other cases, so none can be compared"}
+    found = {}
+    for row in shared:
+        for name, before in known[row["case"], row["measure"]].items():
+            after, subject = row["ratios"].get(name), f"{now['benchmark']}, {row['case']}, {row['measure']}: {name}"
+            if before is not None and after is None:
+                found[subject] = f"{subject} is not there any more, and the committed result has {before:.2f}"
+            elif before is not None and after > before * (1 + tolerance):
+                found[subject] = f"{subject} is {after:.2f}, more than {tolerance:.0%} above the committed {before:.2f}"
+    return found

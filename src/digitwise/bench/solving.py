@@ -68,7 +68,7 @@ def _processes(session: Session, case: str, arguments: Sequence[str]) -> Row:
 def growth(session: Session) -> list[Row]:
     """Seconds and peak memory of one sum by its length, and the exponents of both, the start of the program excluded:
     time is taken when the model is loaded and warm, memory is what one answer adds to a process that has given one."""
-    lengths = session.chosen(GROWING, (100, 1000, 10_000), (10, 40))
+    lengths = session.chosen(GROWING, GROWING, (10, 40))
     seconds = session.seconds("time by length", {f"{length:,} digits": one(length) for length in lengths})
     peaks = session.turns(
         "memory by length",
