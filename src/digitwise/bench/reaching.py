@@ -71,7 +71,7 @@ def note(sides: dict[str, dict[str, Any]], minutes: float) -> str:
     for side, found in sides.items():
         failed = [last for seconds, last in zip(found["by seed"], found["last"], strict=True) if seconds is None]
         parts += [" and ".join(f"{side} {accuracy:.3f} after {seconds:.0f} s" for seconds, accuracy in failed)]
-    return "; ".join([f"limit {minutes:g} minutes", *filter(None, parts)])
+    return "; ".join([f"limit {60 * minutes:.0f} s", *filter(None, parts)])
 
 
 def trials(smoke: bool) -> Iterator[Trial]:
@@ -146,6 +146,8 @@ def draw(result: dict[str, Any], path: Path) -> Path:
                 axes.plot(list(line), list(line.values()), color=colour, label=side if number == 0 else "")
         axes.axhline(GOAL, color="#555555", ls=":", lw=1)
         axes.set_xscale("log")
+        axes.set_xlim(left=1)
+        axes.xaxis.set_minor_formatter("")  # their labels would overlap
         axes.set_xlabel("seconds of training")
         axes.set_title(row["case"], fontsize=10)
         axes.set_ylim(-0.02, 1.03)

@@ -80,6 +80,6 @@ def worse(now: dict[str, Any], committed: dict[str, Any], tolerance: float = TOL
             after, subject = row["ratios"].get(name), f"{now['benchmark']}, {row['case']}, {row['measure']}: {name}"
             if before is not None and after is None:
                 found[subject] = f"{subject} is not there any more, and the committed result has {before:.2f}"
-            elif before is not None and after > before * (1 + tolerance):
+            elif before is not None and after > before + tolerance * abs(before):
                 found[subject] = f"{subject} is {after:.2f}, more than {tolerance:.0%} above the committed {before:.2f}"
     return found
