@@ -19,6 +19,7 @@ from typing import Any
 
 from digitwise import tables
 from digitwise.answers.exchange import problems
+from digitwise.bench import results as benchmarks
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
@@ -68,6 +69,7 @@ def summary(path: Path) -> str:
 #: The rooms from the top down, and the files in which a newcomer would look first.
 ROOMS = {
     "cli": [],
+    "bench": ["step.py", "references.py"],
     "answers": ["solver.py", "exchange.py"],
     "paper": ["sums.py", "products.py", "claims.py"],
     "theory": [],
@@ -92,6 +94,7 @@ def tree(_: str) -> str:
 
 #: The base class, or the function, at which each room is extended.
 SEAMS = {
+    "bench": "`BENCHMARKS`: functions that return the rows of a table",
     "answers": "`Problem.parse`: the one parser of problems",
     "paper": "`recipes.Recipe`",
     "models": "`encoder.Blueprint`, which builds an `encoder.Model`",
@@ -265,6 +268,12 @@ def numbers(row: dict[str, Any]) -> str:
     return f"{row['what']}: {row['median']:.4g}{interval}, {seeds}"
 
 
+def bench(argument: str) -> str:
+    """A committed result of `digitwise bench`, with the machine that it was measured on."""
+    result = benchmarks.read(ROOT / argument)
+    return f"```\n{benchmarks.text(result)}\n```\n\n{benchmarks.heading(result)}.\n"
+
+
 def experiments(argument: str) -> str:
     """Every recipe with results: what it is, what was reduced, how long it took, its figures."""
     root, parts = ROOT / argument, []
@@ -311,7 +320,9 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 MAKERS = {
     maker.__name__: maker
-    for maker in (attempt, claims, experiments, goals, nines, prediction, rooms, seeds, sentences, table, tree, words)
+    for maker in (
+        attempt, bench, claims, experiments, goals, nines, prediction, rooms, seeds, sentences, table, tree, words,
+    )
 }
 
 

@@ -234,11 +234,10 @@ def test_a_folder_in_use_is_not_overwritten(trained, capsys):
     assert "holds another experiment" in capsys.readouterr().err
 
 
-def test_bench_data_prints_rates(capsys, monkeypatch):
-    from digitwise.cli import bench
-
-    rows = bench.data(problems=200, repeats=1)
-    assert all(row["a second"] > 0 for row in rows)
+def test_bench_data_prints_rates(capsys):
+    result = json.loads(in_process(capsys, "bench", "data", "--smoke", "--repeats", "1", "--json"))
+    assert all(row["sides"]["ours"]["median"] > 0 for row in result["rows"])
+    assert "a loop in Python" in in_process(capsys, "bench", "data", "--smoke", "--repeats", "1")
 
 
 def test_explain_and_complexity(capsys):

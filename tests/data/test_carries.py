@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
-from digitwise.cli.bench import sampler_rates
 from digitwise.data import ExactLength, NoCarry, UniformValues, machines
 from digitwise.data.carries import (
     CONDITIONAL,
@@ -251,8 +250,3 @@ def test_every_sampler(kind):
     assert distribution.draw(generator(0), 0, 2, 20).shape == (0, 2, 5)
     first, again = (distribution.draw(generator(0), 30, 2, 20) for _ in range(2))
     assert np.array_equal(first, again)
-
-
-def test_rates_are_measured():
-    rates = sampler_rates(length=6, count=100)
-    assert len(rates) == 7 and min(rates.values()) > 0

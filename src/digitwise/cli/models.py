@@ -227,14 +227,3 @@ def reproduce(options: argparse.Namespace) -> int | None:
             for row in result["claims"]:
                 print(f"claim {row['claim']} {marked(row)}: {row['judged']}")
     return None
-
-
-def bench(options: argparse.Namespace) -> None:
-    from digitwise.cli import bench as benchmarks
-
-    if options.what in ("data", "samplers"):
-        rows = benchmarks.data() if options.what == "data" else benchmarks.samplers()
-        show(options, rows, rows)
-    else:
-        result = benchmarks.step()
-        show(options, result, [{"measure": k, "value": v} for k, v in result.items()])

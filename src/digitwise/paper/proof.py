@@ -53,7 +53,7 @@ def experiments(profile: str) -> Arms:
         ),
         "product": _experiment(
             Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
-            replace(LARGE_CELL, across=5), steps=5000, most=20_000, floor=0.05,
+            replace(LARGE_CELL, across=5), steps=4000, most=20_000, floor=0.05,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),

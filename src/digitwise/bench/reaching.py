@@ -1,0 +1,156 @@
+"""Seconds of training until a model is right on numbers twice and ten times as long as those it has seen."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from digitwise.bench.measure import Row, Session, spread
+from digitwise.paper import arms
+from digitwise.plots import COLOURS, legend_below, new_figure, save
+from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
+from digitwise.runs.evaluation import correct_symbols, validation_problems
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.training import Average, Source, rate_at
+from digitwise.tasks import Addition, Batch
+
+GOAL = 0.99
+SEEDS = (100, 101)
+EVERY = 50
+"""Steps between two evaluations."""
+LONGER = {"twice": 2, "ten times": 10}
+#: Numbers must not fill the canvas: the pad that separates them in training would be gone. The first is the recipe's.
+CANVAS = {"twice": 20, "ten times": 60}
+
+
+class Trial(NamedTuple):
+    """A training, and the lengths at which it is watched."""
+
+    side: str
+    experiment: Experiment
+    targets: dict[str, int]
+
+
+def time_to_accuracy(session: Session) -> list[Row]:
+    """Training alone is timed. It is watched on validation problems every 50 steps, and ends when all its targets are
+    reached, when the recipe's falling rate has come to zero, or at the limit."""
+    points = [point for trial in trials(session.smoke) for seed in SEEDS for point in watch(trial, seed, session)]
+    rows: list[Row] = []
+    for target in LONGER:
+        sides: dict[str, dict[str, Any]] = {}
+        for side in ("relative", "columns"):
+            curves = [
+                [p for p in points if (p["side"], p["target"], p["seed"]) == (side, target, seed)] for seed in SEEDS
+            ]
+            reached = [next((p["seconds"] for p in curve if p["accuracy"] >= GOAL), None) for curve in curves]
+            there = [seconds for seconds in reached if seconds is not None]
+            summary = spread(there) if len(there) == len(SEEDS) else dict.fromkeys(("median", "lowest", "highest"))
+            last = [curve[-1] for curve in curves]
+            sides[side] = summary | {"by seed": reached, "last": [[p["seconds"], p["accuracy"]] for p in last]}
+        middle = [sides[side]["median"] for side in ("columns", "relative")]
+        rows.append(
+            {
+                "case": f"{target} the trained length",
+                "measure": f"seconds to {GOAL}",
+                "sides": sides,
+                "ratios": {"columns / relative": round(middle[0] / middle[1], 4) if all(middle) else None},
+                "note": note(sides, session.minutes),
+                "curves": [p for p in points if p["target"] == target],
+            }
+        )
+    return rows
+
+
+def note(sides: dict[str, dict[str, Any]], minutes: float) -> str:
+    """What became of the trainings that did not reach the goal."""
+    parts = []
+    for side, found in sides.items():
+        failed = [last for seconds, last in zip(found["by seed"], found["last"], strict=True) if seconds is None]
+        parts += [" and ".join(f"{side} {accuracy:.3f} after {seconds:.0f} s" for seconds, accuracy in failed)]
+    return "; ".join([f"limit {60 * minutes:.0f} s", *filter(None, parts)])
+
+
+def trials(smoke: bool) -> Iterator[Trial]:
+    """The relative model on the canvas that each target needs, and the model without a canvas for both."""
+    profile = "smoke" if smoke else "cpu"
+    relative, columns = arms("a2", profile)["relative"], arms("beyond-addition", profile)["addition"]
+    for target, canvas in CANVAS.items():
+        length = LONGER[target] * relative.trained_length
+        yield _watched(Trial("relative", replace(relative, task=Addition(canvas)), {target: length}))
+    yield _watched(Trial("columns", columns, {name: n * columns.trained_length for name, n in LONGER.items()}))
+
+
+def _watched(trial: Trial) -> Trial:
+    lengths = tuple(trial.targets.values())
+    testing = replace(trial.experiment.testing, lengths=lengths, validation_lengths=lengths)
+    return trial._replace(experiment=replace(trial.experiment, testing=testing))
+
+
+def watch(trial: Trial, seed: int, session: Session) -> list[dict[str, Any]]:
+    """Train from scratch, and return the accuracy on each target over the seconds of training."""
+    experiment = replace(trial.experiment, seed=seed)
+    training, problems = experiment.training, validation_problems(experiment)
+    with seeded(seed, "weights"):
+        model = experiment.build()
+    engine = Engine(model, OPTIMIZERS[training.optimizer](model, training.rate, training.decay), training.precision)
+    average, source = Average(engine.plain_model, training.average), Source(experiment)
+    engine.model.train()
+
+    def loss_on(batch: Batch) -> torch.Tensor:
+        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+        return loss_of(engine.model(tokens, batch.coordinates), targets)
+
+    label = f"{trial.side}, {' and '.join(trial.targets)}, seed {seed}"
+    points: list[dict[str, Any]] = []
+    waiting, seconds, step = set(trial.targets), 0.0, 0
+    # A constant rate has no end, so the limit alone decides.
+    while waiting and seconds < 60 * session.minutes and (training.schedule == "constant" or step < training.steps):
+        began = time.perf_counter()
+        for _ in range(5 if session.smoke else EVERY):
+            with seeded(seed, "dropout", step, 0):
+                engine.step([partial(loss_on, source.batch(step))], rate_at(step, training), training.clip)
+            average.update(engine.plain_model, step)
+            step += 1
+        seconds += time.perf_counter() - began
+        for target, length in trial.targets.items():
+            accuracy = float(correct_symbols(average.model, experiment.task, problems[length]).all(1).mean())
+            points.append(
+                {
+                    "side": trial.side, "target": target, "seed": seed, "step": step,
+                    "seconds": round(seconds, 1), "accuracy": round(accuracy, 4),
+                }
+            )  # fmt: skip
+            if accuracy >= GOAL:
+                waiting.discard(target)
+        latest = {p["target"]: p["accuracy"] for p in points}
+        shown = ", ".join(f"{target} {accuracy:.2f}" for target, accuracy in latest.items())
+        session.progress(label, int(seconds), int(60 * session.minutes), shown)
+    return points
+
+
+def draw(result: dict[str, Any], path: Path) -> Path:
+    """Accuracy over seconds of training: one panel per target, one line per seed."""
+    figure, panels = new_figure(width=8.4, columns=len(result["rows"]))
+    for axes, row in zip(panels, result["rows"], strict=True):
+        for colour, side in zip(COLOURS, row["sides"], strict=False):
+            points = [p for p in row["curves"] if p["side"] == side]
+            lines = [
+                {p["seconds"]: p["accuracy"] for p in points if p["seed"] == seed}
+                for seed in sorted({p["seed"] for p in points})
+            ]
+            for number, line in enumerate(lines):
+                axes.plot(list(line), list(line.values()), color=colour, label=side if number == 0 else "")
+        axes.axhline(GOAL, color="#555555", ls=":", lw=1)
+        axes.set_xscale("log")
+        axes.set_xlim(left=1)
+        axes.xaxis.set_minor_formatter("")  # their labels would overlap
+        axes.set_xlabel("seconds of training")
+        axes.set_title(row["case"], fontsize=10)
+        axes.set_ylim(-0.02, 1.03)
+    panels[0].set_ylabel("exact match")
+    legend_below(figure, panels[0])
+    return save(figure, path)
