@@ -12,14 +12,27 @@ ROOMS = {
     "numbers": [],
     "tasks": ["numbers"],
     "data": ["numbers", "tasks"],
+    "machines": ["numbers", "tasks"],
     "encodings": [],
-    "models": ["numbers", "tasks", "data", "encodings"],
-    "runs": ["numbers", "tasks", "data", "encodings", "models"],
+    "models": ["numbers", "tasks", "data", "machines", "encodings"],
+    "runs": ["numbers", "tasks", "data", "machines", "encodings", "models"],
     "theory": [],
-    "paper": ["numbers", "tasks", "data", "encodings", "models", "runs", "theory"],
-    "answers": ["numbers", "tasks", "data", "encodings", "models", "runs"],
-    "bench": ["numbers", "tasks", "data", "encodings", "models", "runs", "theory", "paper", "answers"],
-    "cli": ["numbers", "tasks", "data", "encodings", "models", "runs", "theory", "paper", "answers", "bench"],
+    "paper": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory"],
+    "answers": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs"],
+    "bench": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory", "paper", "answers"],
+    "cli": [
+        "numbers",
+        "tasks",
+        "data",
+        "machines",
+        "encodings",
+        "models",
+        "runs",
+        "theory",
+        "paper",
+        "answers",
+        "bench",
+    ],
 }
 ONLY_IN = {
     "accelerate": "runs/engine.py",
@@ -27,7 +40,7 @@ ONLY_IN = {
     "huggingface_hub": "answers/hub.py",
     "matplotlib": "plots.py",
 }
-WITHOUT_TORCH = ("numbers", "tasks", "data", "theory", "cli")
+WITHOUT_TORCH = ("numbers", "tasks", "data", "machines", "theory", "cli")
 
 
 def modules() -> list[Path]:
@@ -63,7 +76,7 @@ def test_imports_point_one_way(path):
 
 
 def test_the_house_is_small():
-    assert len(list(SOURCE.rglob("*.py"))) <= 84
+    assert len(list(SOURCE.rglob("*.py"))) <= 103
     for path in modules():
         assert len(path.read_text().splitlines()) <= 250, path
     assert sum(len(path.read_text().splitlines()) for path in (SOURCE / "theory").glob("*.py")) <= 2300
@@ -72,7 +85,8 @@ def test_the_house_is_small():
 def test_no_code_asks_what_kind_of_task_or_model_it_has():
     """Where it would, a seam is missing. Kinds of torch's own modules are another matter."""
     ours = {"Addition", "Multiplication", "Arithmetic", "InText", "TextAddition", "TextMultiplication", "Task"}
-    ours |= {"Encoder", "Ripple", "Model", "Architecture", "Columns", "task", "model"}
+    ours |= {"Encoder", "Ripple", "Speakers", "Model", "Architecture", "Columns", "Messages", "task", "model"}
+    ours |= {"Difference", "Division"}
     for path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
             asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)

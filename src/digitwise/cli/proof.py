@@ -16,7 +16,6 @@ def certify(options: argparse.Namespace) -> int:
     from digitwise.answers.solver import load
     from digitwise.machines import certificate
     from digitwise.runs.certify import certify as run_certify
-    from digitwise.runs.certify import speaks
 
     solver = load(options.model)
     if solver.weights is None:
@@ -26,7 +25,7 @@ def certify(options: argparse.Namespace) -> int:
     if report.verdict == "proven" and options.to is not None:
         margins = {"logit": report.logit, "bit": report.bit, "rounding": report.difference}
         weights = certificate.fingerprint(solver.weights)
-        bits = speaks(solver.model).blueprint.bits
+        bits = report.bits
         certificate.write(certificate.Certificate(report.claim, weights, bits, margins, report.table), options.to)
         written = str(options.to)
     document = {

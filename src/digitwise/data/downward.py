@@ -65,12 +65,12 @@ class Compared(Distribution):
 
     def _borrowing(self, rng: np.random.Generator, count: int, most: int) -> tuple[Ints, Ints]:
         """A number with zeros above its lowest digits, and one that is so little below it that these are borrowed from;
-        sometimes lower by a little more at the digit above the zeros."""
+        half of the time lower by more in the digits above the zeros, so that none of them leads."""
         low = rng.integers(0, max(1, most - 1), count)
         disturbed = 10 ** rng.integers(0, low + 1)
         above = 10 ** np.minimum(low + 1, most - 1)
         one = rng.integers(1, 10**most // above) * above + rng.integers(0, disturbed)
-        further = rng.choice(4, count, p=[0.6, 0.2, 0.1, 0.1]) * above
+        further = rng.integers(0, one // above) * above * (rng.random(count) < 0.5)
         other = one - rng.integers(1, 10 * disturbed + 1) - further
         return one, np.maximum(other, 0)
 

@@ -12,28 +12,25 @@ cannot turn them, and bits far from it are pulled back, so that training still c
 `forward`, for training, takes cells in the order of their dependence. `answer` asks the cell about each situation that
 occurs, once, and puts problems of any length together from that (`machines`).
 
-Shapes: B problems, C cells of a problem, A cells of a wave over all problems, M combinations of own symbol and digits,
-K digits, L bits along, U bits across, the rest as in `encoder`.
+Shapes: B problems, C cells of a problem, R rows, P places, the rest as in `cell`.
 """
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from digitwise.coordinates import Coordinates, Extent
-from digitwise.encodings import Encoding, PlaceVectors
-from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
+from digitwise.encodings import Encoding
 from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
-from digitwise.models.encoder import Answers, Architecture, Blueprint, Layer, Model, initialise
+from digitwise.models.cell import Cell, Started
+from digitwise.models.encoder import Answers, Architecture, Blueprint
 from digitwise.models.wiring import Wiring, join, wire
-from digitwise.tasks.symbols import EQUAL, PAD, SIGNS
+from digitwise.tasks.symbols import PAD, SIGNS
 
 MARGIN, CEILING = 1.0, 2.0
 """Between these hard bits are left alone in training."""
@@ -83,91 +80,17 @@ class Messages(Blueprint):
         return Speakers(self, encoding, symbols, answers)
 
 
-class Started(NamedTuple):
-    """What the layer that hears messages needs of combinations of own symbol and digits."""
-
-    x_MW: Tensor
-    query_MHD: Tensor
-    scores_MKH: Tensor
-    values_MKHD: Tensor
-
-
-class Speakers(Model):
+class Speakers(Cell):
     """All cells of a batch are the same cell."""
 
-    vectors: PlaceVectors
-    layers: Sequence[Layer]
     joins = True
 
     def __init__(self, blueprint: Messages, encoding: Encoding, symbols: int, answers: int):
-        super().__init__()
-        if not encoding.columns:
-            raise ValueError(f"cells need --encoding by-column, not {type(encoding).__name__.lower()}")
-        self.blueprint, cell, eps = blueprint, blueprint.cell(), 1e-12
-        self.embedding = nn.Embedding(symbols, cell.width)
-        self.embedding_norm = nn.LayerNorm(cell.width, eps=eps)
-        self.layers = nn.ModuleList(Layer(cell, eps) for _ in range(cell.shape.layers))  # type: ignore[assignment]
-        self.state_norm = nn.LayerNorm(cell.width, eps=eps)
-        self.readout = nn.Linear(cell.width, answers)
-        used = [count for count in blueprint.bits if count]
-        self.say = nn.ModuleList(nn.Linear(cell.width, count) for count in used)
-        self.hear = nn.ModuleList(nn.Linear(count, cell.width) for count in used)
-        self.hear_norms = nn.ModuleList(nn.LayerNorm(cell.width, eps=eps) for _ in used)
-        self.apply(initialise)
-        self.vectors = cast(PlaceVectors, encoding.build(cell.shape, Extent(0, ())))
-        self.progress = 1.0
-        """Share of the training that is done: it decides how hard bits are in training mode."""
+        super().__init__(blueprint.cell(), blueprint.bits, encoding, symbols, answers)
+        self.blueprint = blueprint
         self._remembered: list[tuple[Coordinates, Wiring]] = []
         self._price: Tensor | float = 0.0
         self._kept: tuple[Any, Table] | None = None
-
-    # One cell: first its digits, then messages
-
-    def start(self, symbols_MK: Tensor, classes: list[int]) -> Started:
-        """Own symbols first, then digits of these classes."""
-        symbols_VW = self.embedding_norm(self.embedding.weight)
-        x_MW, digits_MK = symbols_VW[symbols_MK[:, 0]], symbols_MK[:, 1:]
-        for number, layer in enumerate(self.layers):
-            attention = layer.attention
-            normed_MW, normed_VW = layer.norms[0](x_MW), layer.norms[0](symbols_VW)
-            query_MHD = self._heads(attention.query(normed_MW)) / math.sqrt(self._head_size)
-            keys_MKHD, values_MKHD = (
-                self._heads(torch.cat([part(normed_MW)[:, None], part(normed_VW)[digits_MK]], dim=1))
-                for part in (attention.key, attention.value)
-            )
-            scores_MKH = self._scores(query_MHD, keys_MKHD, self.vectors.tables[number][[0, *classes]])
-            if number < len(self.layers) - 1:
-                x_MW = self._finish(layer, x_MW, scores_MKH, values_MKHD)
-        return Started(x_MW, query_MHD, scores_MKH, values_MKHD)
-
-    def state(self, started: Started, heard: list[Tensor], classes_AK: Tensor) -> Tensor:
-        """Normalised states of cells that hear these bits, one tensor `[A, bits]` for each kind of message."""
-        layer = self.layers[-1]
-        parts = zip(self.hear_norms, self.hear, heard, strict=True)
-        told_AKW = torch.stack([norm(hear(bits)) for norm, hear, bits in parts], 1)
-        keys_AKHD, values_AKHD = (self._heads(part(told_AKW)) for part in (layer.attention.key, layer.attention.value))
-        scores_AKH = self._scores(started.query_MHD, keys_AKHD, self.vectors.tables[-1][classes_AK])
-        scores_AKH = torch.cat([started.scores_MKH, scores_AKH], dim=1)
-        values_AKHD = torch.cat([started.values_MKHD, values_AKHD], dim=1)
-        return self.state_norm(self._finish(layer, started.x_MW, scores_AKH, values_AKHD))
-
-    @property
-    def _head_size(self) -> int:
-        return self.blueprint.width // self.blueprint.heads
-
-    def _heads(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.blueprint.heads, -1))
-
-    def _scores(self, query_AHD: Tensor, keys_AKHD: Tensor, vectors_KD: Tensor) -> Tensor:
-        """q (k + p), with p = table[class] as everywhere: `[A, K, H]`."""
-        return (query_AHD[:, None] * (keys_AKHD + vectors_KD.unsqueeze(-2))).sum(-1)
-
-    def _finish(self, layer: Layer, x_AW: Tensor, scores_AKH: Tensor, values_AKHD: Tensor) -> Tensor:
-        attended_AW = (scores_AKH.softmax(1)[..., None] * values_AKHD).sum(1).flatten(1)
-        x_AW = x_AW + layer.attention.out(attended_AW)
-        return x_AW + layer.feedforward(layer.norms[1](x_AW))
-
-    # All cells of a batch, wave by wave
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:
         """Return the logits `[B, S, V]`; in training mode messages are as hard as the progress asks."""
@@ -205,6 +128,9 @@ class Speakers(Model):
         logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]
         return logits if others else logits[0]
 
+    def finite(self) -> "Speakers":
+        return self
+
     def pay(self) -> Tensor | float:
         price, self._price = self._price, 0.0
         return price
@@ -216,12 +142,6 @@ class Speakers(Model):
         way = self.progress / self.blueprint.hard
         hard, noise = (min(max((way - start) / (1 - start), 0.0), 1.0) for start in (HARD_FROM, NOISE_FROM))
         return hard, self.blueprint.noise * noise
-
-    def _classes(self, down_A: Tensor, shift: int | None) -> Tensor:
-        """Classes of the messages that cells hear: `[A, kinds of messages]`."""
-        along_A = torch.where(down_A, HIGHER, BELOW)
-        across_A = torch.full_like(along_A, SHIFTED if shift else ABOVE)
-        return torch.stack([along_A, across_A][: len(self.say)], 1)
 
     def prepare(self, coordinates: Coordinates) -> Wiring:
         """Wire the cells of coordinates once; those that come again and again are one object per width."""
@@ -252,22 +172,6 @@ class Speakers(Model):
         codes += [torch.full_like(codes[0], NOTHING)] * (2 - len(codes))
         confidence_A, symbol_A = logits_AV.float().softmax(-1).max(-1)
         return Answered(*(part.cpu().numpy() for part in (symbol_A, *codes, confidence_A)))
-
-    def situations(self, wiring: Wiring, situations: Situations) -> tuple[Tensor, list[Tensor]]:
-        """Logits, and messages before the signs of their bits are taken, of cells in these situations."""
-        symbols = np.concatenate([situations.own_A[:, None], situations.digits_AK], axis=1)
-        # The rows before the answer's differ in their direction only where they have a symbol of their own.
-        inner, last = wiring.down_R[0], wiring.down_R[-1]
-        down_A = torch.as_tensor(np.where(situations.own_A == EQUAL, inner, last), device=self.device)
-        heard = []
-        for count, code in zip(self.blueprint.bits, (situations.along_A, situations.across_A), strict=True):
-            if count:
-                code_A1 = torch.as_tensor(code, device=self.device).long()[:, None]
-                bits_AL = (code_A1 >> torch.arange(count, device=self.device) & 1) * 2 - 1
-                heard.append(torch.where(code_A1 == NOTHING, 0, bits_AL).to(self.readout.weight.dtype))
-        started = self.start(torch.as_tensor(symbols, device=self.device).long(), wiring.digits)
-        state_AW = self.state(started, heard, self._classes(down_A, wiring.shift))
-        return self.readout(state_AW), [say(state_AW) for say in self.say]
 
     def answer(self, tokens_BN: Tensor, coordinates: Coordinates) -> Answers:
         """Each situation that occurs is worked out once, and every cell is in one of them."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -46,6 +46,7 @@ WIRED: dict[str, tuple[set[bool], int | None]] = {
 @dataclass(frozen=True)
 class Report:
     claim: str
+    bits: tuple[int, int]
     verdict: str
     situations: int
     wrong: int
@@ -74,19 +75,9 @@ class Report:
         }  # fmt: skip
 
 
-def speaks(model: Model) -> Speakers:
-    """The model, if its messages are finite."""
-    if not isinstance(model, Speakers):
-        raise ValueError(
-            "its cells tell each other their whole state, or it has none: there is no end of cases to check."
-            " Only models with --architecture messages can be proven"
-        )
-    return model
-
-
 def certify(experiment: Experiment, model: Model) -> Report:
     """Check every case of a trained model."""
-    began, task, speakers = time.monotonic(), experiment.task, speaks(model)
+    began, task, speakers = time.monotonic(), experiment.task, cast(Speakers, model.finite())
     if task.claim not in CLAIMS:
         raise ValueError(f"nothing is stated about {type(task).__name__.lower()} that could be proven")
     speakers = copy.deepcopy(speakers).cpu().eval()
@@ -103,9 +94,10 @@ def certify(experiment: Experiment, model: Model) -> Report:
     safe = min(logit, bit) > SAFE * difference
     verdict = "refuted" if shown else "proven" if not walk.wrong and safe else "open"
     used = list(walk.used)
+    table_of = dict(zip(used, table.tell(used), strict=True))
     return Report(
-        task.claim, verdict, len(used), len(walk.wrong), shown, practice, *_meanings(walk), logit, bit, difference,
-        time.monotonic() - began, dict(zip(used, table.tell(used), strict=True)),
+        task.claim, speakers.bits, verdict, len(used), len(walk.wrong), shown, practice, *_meanings(walk), logit, bit,
+        difference, time.monotonic() - began, table_of,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
     config.json         the resolved experiment
     environment.json    versions, machine and commit it was made with
-    metrics.jsonl       loss while training; accuracy on the validation set at each checkpoint
+    metrics.jsonl       loss while training; accuracy on the validation set at each checkpoint; checks of every case
     checkpoints/N.safetensors   weights after N steps, for each kept step, with a checksum
     state.pt            what resuming needs, until training is finished
     counts.json         results of evaluations
@@ -26,8 +26,7 @@ from digitwise.runs.engine import environment, load_weights, locked, save_weight
 from digitwise.runs.experiment import FORMAT, Experiment, changes_in_words, read_experiment
 from digitwise.tables import read_json, replacing, rows_to_json
 
-NUMBERS = ("loss", "validation", "seconds")
-"""What a row of metrics.jsonl may measure."""
+NUMBERS = ("loss", "validation", "seconds")  # that a row of metrics.jsonl may measure
 
 
 class Run:
@@ -111,11 +110,9 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        training, kept = self.experiment.training, self.checkpoints()
-        if not training.until_proven:
-            return training.steps in kept
-        found = self.proof()
-        return training.until_proven in kept or (found.get("enough", False) and found["step"] in kept)
+        training, kept, found = self.experiment.training, self.checkpoints(), self.proof()
+        last = training.until_proven or training.steps
+        return last in kept or (found.get("enough", False) and found["step"] in kept)
 
     def proof(self) -> dict[str, Any]:
         """What the last check of every case found, if there was one."""

@@ -5,12 +5,12 @@ occur get a share of the next batches: problems of at most as many digits as tra
 only. No carry, no message and no inner row is ever supervised.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from digitwise.models import Model
-from digitwise.runs.certify import Report, certify, speaks
+from digitwise.models import Model, Speakers
+from digitwise.runs.certify import Report, certify
 from digitwise.runs.experiment import Experiment
 from digitwise.tasks.problems import Problems, kind_of
 
@@ -32,7 +32,7 @@ class Prover:
     """What training until a proof remembers between steps, also over interruptions."""
 
     def __init__(self, experiment: Experiment, model: Model, state: dict[str, Any] | None = None):
-        self.experiment, self.hard = experiment, speaks(model).blueprint.hard
+        self.experiment, self.hard = experiment, cast(Speakers, model.finite()).blueprint.hard
         self.practice: list[str] = list(state["practice"]) if state else []
         self.loss = float(state["loss"]) if state else 1.0
 
