@@ -105,8 +105,8 @@ def parser() -> Parser:
     )
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
 
-    sub = command("figure", models.figure, "Draw tested runs by length, or how they learned.")
-    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    sub = command("figure", models.figure, "Draw tested runs by length, or how they learned; or a learned machine.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help='run folders; or "machine" and a proven model')
     sub.add_argument("--suite", default="uniform")
     sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve per run or checkpoint; default: what fits")
     sub.add_argument("--curve", choices=["loss", "validation"], help="draw this over the steps of training instead")
@@ -125,6 +125,7 @@ def parser() -> Parser:
 
     sub = command("explain", science.explain, "Show the columns of a problem and what each round does to them.")
     sub.add_argument("problem", nargs="+", help='for instance "987654 + 12347" or "56 * 4297"')
+    sub.add_argument("--model", help="show what the cells of this proven model tell each other instead")
     sub.add_argument("--full", action="store_true", help="every column and round, for numbers of up to 2,000 digits")
 
     sub = command(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from digitwise import tables
+from digitwise.cli import proof
 from digitwise.cli.science import marked
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
@@ -173,6 +174,8 @@ def figure(options: argparse.Namespace) -> None:
     from digitwise.runs import results
     from digitwise.runs.folder import Run
 
+    if str(options.runs[0]) == "machine" and not options.runs[0].exists():
+        return proof.draw_machine(options)
     for name in map(str, options.runs):
         if name in ("complexity", "theory") and not Path(name).exists():
             raise ValueError(f"figure draws run folders, and '{name}' is a recipe: digitwise reproduce {name}")

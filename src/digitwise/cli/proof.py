@@ -72,3 +72,24 @@ def _check(options: argparse.Namespace) -> int:
     show(options, document | {"weights": found.weights}, None,
          f"proven from {len(walk.used):,} situations: {found.theorem}\nof {of}")  # fmt: skip
     return 0
+
+
+def draw_machine(options: argparse.Namespace) -> None:
+    from digitwise.answers.compiled import load
+    from digitwise.answers.machine import draw
+
+    if len(options.runs) != 2:
+        raise ValueError("name one proven model: digitwise figure machine addition")
+    machine = load(str(options.runs[1]))
+    path = draw(machine, options.to or Path(f"machine-{machine.name}.png"))
+    show(options, {"figure": str(path)}, None, str(path))
+
+
+def explain_model(options: argparse.Namespace) -> None:
+    """What the cells of a proven model tell each other in a problem."""
+    from digitwise.answers import Problem
+    from digitwise.answers.compiled import load
+    from digitwise.answers.machine import render, told
+
+    found = told(Problem.parse(" ".join(options.problem)), load(options.model))
+    show(options, found, None, render(found))

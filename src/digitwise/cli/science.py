@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from digitwise.cli import proof
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 SHOWN = 6  # numbers of a claim in print; --json has them all
@@ -14,6 +15,8 @@ def explain(options: argparse.Namespace) -> None:
     from digitwise.answers.explain import explain as worked_out
     from digitwise.answers.explain import stream
 
+    if options.model is not None:
+        return proof.explain_model(options)
     problem = " ".join(options.problem)
     if options.json and options.full:
         print(json.dumps(worked_out(problem, full=True)))  # millions of numbers: not one a line

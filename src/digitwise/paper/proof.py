@@ -49,7 +49,7 @@ def experiments(profile: str) -> Arms:
         ),
         "sums": _experiment(
             Arithmetic("+", summands=5, pads=1), Practice(5), ByColumn(("below", "above")),
-            replace(SMALL_CELL, across=5), steps=1500, most=9000,
+            replace(SMALL_CELL, across=5), steps=3000, most=12_000,
         ),
         "product": _experiment(
             Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
