@@ -3,7 +3,7 @@ PYTHON ?= python3
 PIP := .venv/bin/pip --disable-pip-version-check --quiet
 RUN := .venv/bin/digitwise
 
-.PHONY: quickstart setup test lint test-slow clean
+.PHONY: quickstart setup test lint test-slow proof clean
 
 quickstart: setup  ## train an absolute, a relative and a canvas-free model on short sums, test them on long ones, draw it
 	$(RUN) reproduce quickstart
@@ -26,6 +26,29 @@ lint: setup
 
 test-slow: setup
 	.venv/bin/python -m pytest -m slow
+
+# Coq's proofs, in PROOF: first of what holds for any table that passes a check, then of each table in CERTIFICATES.
+PROOF ?= build/proof
+CERTIFICATES ?= $(wildcard src/digitwise/answers/weights/*/certificate.json)
+KINDS := Sum Product
+COQC := coqc -q -Q . Digitwise
+
+proof: $(KINDS:%=$(PROOF)/%.vo)  ## prove for all lengths that the bundled tables calculate; needs coqc
+	@$(PYTHON) proof/tables.py $(PROOF) $(CERTIFICATES)
+	@cd $(PROOF) && while read -r module says; do \
+	  $(COQC) $$module.v > $$module.log 2>&1 || { echo "NOT proven: $$says"; head -c 2000 $$module.log; exit 1; }; \
+	  test "$$(grep -c '^Print Assumptions' $$module.v)" = "$$(grep -c '^Closed under the global context' $$module.log)" \
+	    || { echo "NOT proven without axioms: $$says"; cat $$module.log; exit 1; }; \
+	  echo "proven: $$says"; \
+	done < models
+
+$(PROOF)/%.vo: proof/%.v
+	@command -v coqc > /dev/null || { echo "coqc is missing: apt install coq"; exit 1; }
+	@mkdir -p $(PROOF) && cp $< $(PROOF) && cd $(PROOF) && $(COQC) $*.v
+
+$(PROOF)/Cells.vo: $(PROOF)/Words.vo
+$(PROOF)/Follows.vo: $(PROOF)/Cells.vo
+$(KINDS:%=$(PROOF)/%.vo): $(PROOF)/Follows.vo
 
 clean:
 	rm -rf .venv build dist

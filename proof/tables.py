@@ -1,0 +1,127 @@
+"""Certificates -> Coq files: the table of each, and the theorem about it. Plain Python, nothing to install.
+
+    python3 proof/tables.py FOLDER CERTIFICATE...
+
+writes FOLDER/Model_<name>.v for each certificate, and FOLDER/models, a line for each: the module, and in words what its
+theorem says. Nothing here is trusted with the proof: the theorems stand in the written files, and Coq checks them.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+FORMAT = 1
+SYMBOLS = set("0123456789_+*?-/r<=>")
+SEEN = {"sum": 2, "sums": 1, "product": 2, "division": 2, "difference": 2}
+"""How many symbols a cell sees."""
+
+MODULES = {"sum": "Sum", "sums": "Sums", "product": "Product", "division": "Division", "difference": "Difference"}
+THEOREMS = {
+    "sum": [(
+        "adds", "sum_right", "a + b on any places, for all numbers a and b",
+        """forall (a b : N) (P : nat),
+  run_sum model (word P a) (word P b) = Some (word P (a + b))""",
+    )],
+    "product": [(
+        "multiplies", "product_right", "m * x on any places, for all numbers m (a row for each digit) and x",
+        """forall (m x : N) (k P : nat), (0 < k)%nat -> m < 10 ^ N.of_nat k ->
+  run_product model (rev (zeros k m)) (word P x) = Some (zeros P (m * x))""",
+    )],
+}  # fmt: skip
+"""For each claim: name of the theorem, the one of the library that gives it, what it says in words and in Coq."""
+
+
+class BadCertificate(ValueError):
+    pass
+
+
+def need(fine: bool, what: str) -> None:
+    if not fine:
+        raise BadCertificate(what)
+
+
+def is_code(value: object) -> bool:
+    return type(value) is int and value >= -1
+
+
+def is_symbol(value: object) -> bool:
+    return isinstance(value, str) and value in SYMBOLS
+
+
+def checked(certificate: object) -> dict:
+    """The certificate, if each part of it is of the right form: so nothing but a table gets into the Coq file."""
+    need(isinstance(certificate, dict), "not an object")
+    need(certificate.get("format") == FORMAT, f"its format is not {FORMAT}")
+    claim = certificate.get("claim")
+    need(isinstance(claim, str) and claim in THEOREMS, f"no theorem for the claim {claim!r}")
+    weights = certificate.get("weights")
+    need(isinstance(weights, str) and re.fullmatch("[0-9a-f]{64}", weights) is not None, "weights is not a SHA-256")
+    lines = certificate.get("table")
+    need(isinstance(lines, list) and bool(lines), "no table")
+    met = set()
+    for line in lines:
+        need(isinstance(line, list) and len(line) == 7, f"a line of the table has not 7 parts: {line}")
+        own, seen, along, across, symbol, along_said, across_said = line
+        need(is_symbol(own) and is_symbol(symbol), f"no symbol in {line}")
+        need(isinstance(seen, str) and len(seen) == SEEN[claim] and set(seen) <= SYMBOLS, f"not what is seen: {line}")
+        need(all(map(is_code, (along, across, along_said, across_said))), f"not a code in {line}")
+        need((own, seen, along, across) not in met, f"a situation stands twice in the table: {line}")
+        met.add((own, seen, along, across))
+    return certificate
+
+
+def coq(name: str, certificate: dict) -> str:
+    claim = certificate["claim"]
+    lines = [
+        f'line "{own}" "{seen}" {" ".join(f"({c})" if c < 0 else str(c) for c in heard)}'
+        f' "{symbol}" {" ".join(f"({c})" if c < 0 else str(c) for c in said)}'
+        for own, seen, *heard, symbol, along_said, across_said in certificate["table"]
+        for said in [(along_said, across_said)]
+    ]
+    table = ";\n  ".join(lines)
+    theorems = "\n".join(
+        f"""
+Theorem {theorem} : {statement}.
+Proof. apply {lemma}. vm_compute. reflexivity. Qed.
+Print Assumptions {theorem}.
+"""
+        for theorem, lemma, _, statement in THEOREMS[claim]
+    )
+    return f"""(** Written by proof/tables.py from the certificate of {name}, of the weights with this SHA-256:
+    {certificate["weights"]} *)
+
+From Digitwise Require Import {MODULES[claim]}.
+
+(** Own symbol, what is seen, the codes heard along the row and from the row before; the symbol written, the codes said
+    along the row and to the next row. *)
+Definition model : table := [
+  {table}
+].
+{theorems}"""
+
+
+def main(arguments: list[str]) -> int:
+    folder, *paths = arguments
+    if not paths:
+        print("no certificates: nothing to prove", file=sys.stderr)
+        return 1
+    models = []
+    for path in map(Path, paths):
+        name = re.sub(r"\W", "_", path.parent.name if path.stem == "certificate" else path.stem)
+        module = f"Model_{name}"
+        try:
+            certificate = checked(json.loads(path.read_text()))
+            need(all(module != other for other, _ in models), f"there are two models of the name {name}")
+        except (OSError, ValueError) as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 1
+        Path(folder, f"{module}.v").write_text(coq(name, certificate))
+        says = "; ".join(f"{theorem}: {words}" for theorem, _, words, _ in THEOREMS[certificate["claim"]])
+        models.append((module, f"{name}: {says} ({len(certificate['table'])} situations)"))
+    Path(folder, "models").write_text("".join(f"{module} {line}\n" for module, line in models))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
