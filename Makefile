@@ -30,7 +30,7 @@ test-slow: setup
 # Coq's proofs, in PROOF: first of what holds for any table that passes a check, then of each table in CERTIFICATES.
 PROOF ?= build/proof
 CERTIFICATES ?= $(wildcard src/digitwise/answers/weights/*/certificate.json)
-KINDS := Sum Product
+KINDS := Sum Sums Product
 COQC := coqc -q -Q . Digitwise
 
 proof: $(KINDS:%=$(PROOF)/%.vo)  ## prove for all lengths that the bundled tables calculate; needs coqc
@@ -49,6 +49,7 @@ $(PROOF)/%.vo: proof/%.v
 $(PROOF)/Cells.vo: $(PROOF)/Words.vo
 $(PROOF)/Follows.vo: $(PROOF)/Cells.vo
 $(KINDS:%=$(PROOF)/%.vo): $(PROOF)/Follows.vo
+$(PROOF)/Sums.vo: $(PROOF)/Sum.vo
 
 clean:
 	rm -rf .venv build dist

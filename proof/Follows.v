@@ -38,28 +38,28 @@ Section Plan.
   Hypothesis shapes_are_all : forall s p d, plan s p = Some d -> In (stands p, sees p) (shapes s).
   Variable starts : list S.
 
-  Definition pair : Type := option N * S.
+  Definition linked : Type := option N * S.
   Definition meaning : Type := N * T.
 
   (** All situations that can follow from a pair, with what the plan does there. *)
-  Definition one_move (m : pair) (shape : ascii * list ascii) (h : option meaning) : list (situation * doing) :=
+  Definition one_move (m : linked) (shape : ascii * list ascii) (h : option meaning) : list (situation * doing) :=
     match plan (snd m) (Place (fst shape) (snd shape) (option_map snd h)) with
     | None => []
     | Some d => [(Situation (fst shape) (snd shape) (fst m) (option_map fst h), d)]
     end.
 
-  Definition moves (rows : list meaning) (m : pair) : list (situation * doing) :=
+  Definition moves (rows : list meaning) (m : linked) : list (situation * doing) :=
     flat_map (fun shape => flat_map (one_move m shape) (None :: map Some rows)) (shapes (snd m)).
 
-  Definition pair_eq (a b : pair) : {a = b} + {a <> b}.
+  Definition pair_eq (a b : linked) : {a = b} + {a <> b}.
   Proof. decide equality. repeat decide equality. Defined.
 
   Definition meaning_eq (a b : meaning) : {a = b} + {a <> b}.
   Proof. decide equality. apply N.eq_dec. Defined.
 
-  Definition pair_key (m : pair) : positive := N.succ_pos (mix (S_key (snd m)) (number_of_code (fst m))).
+  Definition pair_key (m : linked) : positive := N.succ_pos (mix (S_key (snd m)) (number_of_code (fst m))).
 
-  Definition among (b : PositiveMap.t (list pair)) (m : pair) : bool :=
+  Definition among (b : PositiveMap.t (list linked)) (m : linked) : bool :=
     if in_dec pair_eq m (at_key b (pair_key m)) then true else false.
 
   Definition tells_right (rows : list meaning) (a : said) (t : option T) : bool :=
@@ -81,18 +81,18 @@ Section Plan.
   (** * Finding an invariant *)
 
   (** Pairs that follow in one step; meanings of what is told in one step. *)
-  Definition followers (f : situation -> option said) rows (m : pair) : list pair :=
+  Definition followers (f : situation -> option said) rows (m : linked) : list linked :=
     flat_map (fun x => match f (fst x) with None => [] | Some a => [(to_next a, next (snd x))] end) (moves rows m).
 
-  Definition meanings (f : situation -> option said) rows (m : pair) : list meaning :=
+  Definition meanings (f : situation -> option said) rows (m : linked) : list meaning :=
     flat_map (fun x => match f (fst x), tells (snd x) with
       | Some (Said _ _ (Some n)), Some t => [(n, t)]
       | _, _ => [] end) (moves rows m).
 
-  Definition take (found : list pair * PositiveMap.t (list pair)) (m : pair) :=
+  Definition take (found : list linked * PositiveMap.t (list linked)) (m : linked) :=
     if among (snd found) m then found else (m :: fst found, put pair_key m (snd found)).
 
-  Fixpoint reach f rows (fuel : nat) (all fresh : list pair) (b : PositiveMap.t (list pair)) : list pair :=
+  Fixpoint reach f rows (fuel : nat) (all fresh : list linked) (b : PositiveMap.t (list linked)) : list linked :=
     match fuel, fresh with
     | Datatypes.S fuel, _ :: _ =>
         let '(new, b) := fold_left take (flat_map (followers f rows) fresh) ([], b) in
@@ -100,9 +100,9 @@ Section Plan.
     | _, _ => all
     end.
 
-  Definition begin : list pair := map (fun s => (None, s)) starts.
+  Definition begin : list linked := map (fun s => (None, s)) starts.
 
-  Fixpoint settle f (fuel : nat) (rows : list meaning) : list pair * list meaning :=
+  Fixpoint settle f (fuel : nat) (rows : list meaning) : list linked * list meaning :=
     let pairs := reach f rows 1000 begin begin (index pair_key begin) in
     let more := nodup meaning_eq (rows ++ flat_map (fun m => nodup meaning_eq (meanings f rows m)) pairs) in
     match fuel with
@@ -110,12 +110,12 @@ Section Plan.
     | O => (pairs, rows)
     end.
 
-  Definition invariant (t : table) : list pair * list meaning :=
+  Definition invariant (t : table) : list linked * list meaning :=
     let (pairs, rows) := settle (find_cell (index line_key t)) 100 [] in (begin ++ pairs, rows).
 
   (** * The check *)
 
-  Definition wrong_in (t : table) (pairs : list pair) (rows : list meaning) : list situation :=
+  Definition wrong_in (t : table) (pairs : list linked) (rows : list meaning) : list situation :=
     let b := index pair_key pairs in
     let f := find_cell (index line_key t) in
     flat_map (fun m => map fst (filter (fun x => negb (right f b rows x)) (moves rows m))) pairs.
@@ -125,7 +125,7 @@ Section Plan.
 
   (** * Its meaning *)
 
-  Definition starts_in (pairs : list pair) : Prop := forall s, In s starts -> In (None, s) pairs.
+  Definition starts_in (pairs : list linked) : Prop := forall s, In s starts -> In (None, s) pairs.
 
   Lemma found (t : table) : wrong t = [] -> exists pairs rows, wrong_in t pairs rows = [] /\ starts_in pairs.
   Proof.
@@ -135,7 +135,7 @@ Section Plan.
   Qed.
 
   Section Sound.
-    Variables (t : table) (pairs : list pair) (rows : list meaning).
+    Variables (t : table) (pairs : list linked) (rows : list meaning).
     Hypothesis nothing_wrong : wrong_in t pairs rows = [].
     Hypothesis start : starts_in pairs.
 

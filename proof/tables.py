@@ -23,6 +23,11 @@ THEOREMS = {
         """forall (a b : N) (P : nat),
   run_sum model (word P a) (word P b) = Some (word P (a + b))""",
     )],
+    "sums": [(
+        "adds_many", "sums_right", "the sum of any two or more numbers, on any places",
+        """forall (xs : list N) (P : nat), (2 <= length xs)%nat ->
+  run_sums model P (map (word P) xs) = Some (word P (total xs))""",
+    )],
     "product": [(
         "multiplies", "product_right", "m * x on any places, for all numbers m (a row for each digit) and x",
         """forall (m x : N) (k P : nat), (0 < k)%nat -> m < 10 ^ N.of_nat k ->
