@@ -30,7 +30,7 @@ test-slow: setup
 # Coq's proofs, in PROOF: first of what holds for any table that passes a check, then of each table in CERTIFICATES.
 PROOF ?= build/proof
 CERTIFICATES ?= $(wildcard src/digitwise/answers/weights/*/certificate.json)
-KINDS := Sum Sums Product
+KINDS := Sum Sums Product Division
 COQC := coqc -q -Q . Digitwise
 
 proof: $(KINDS:%=$(PROOF)/%.vo)  ## prove for all lengths that the bundled tables calculate; needs coqc

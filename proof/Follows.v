@@ -231,3 +231,6 @@ Arguments Do {S T}.
 Arguments next {S T}.
 Arguments writes {S T}.
 Arguments tells {S T}.
+
+(** For plans of one row: nothing is told, so nothing is meant. *)
+Definition no_meaning (a b : Empty_set) : {a = b} + {a <> b} := match a with end.

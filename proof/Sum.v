@@ -41,8 +41,6 @@ Module Sum.
 
   Definition start : state := (0, First, First).
 
-  Definition no_meaning (a b : Empty_set) : {a = b} + {a <> b} := match a with end.
-
   (** Situations in which the table does not do what the plan does; to be computed for a given table. *)
   Definition wrong : table -> list situation := wrong state_eq no_meaning key plan shapes [start].
 

@@ -82,8 +82,6 @@ Module Sums.
   Lemma start_in first : In (start first) starts.
   Proof. destruct first; [left|right; left]; reflexivity. Qed.
 
-  Definition symbol_at (low : bool) (n : N) : ascii := if negb low && (n =? 0) then pad else digit (n mod 10).
-
   (** What a place hears if the sum so far, from this place up, is s. *)
   Definition hint (first low : bool) (s : N) : option meaning := if first then None else Some (low, symbol_at low s).
 

@@ -64,6 +64,12 @@ Proof.
   reflexivity.
 Qed.
 
+Lemma digit_not_zero d : d < 10 -> d <> 0 -> Ascii.eqb (digit d) (digit 0) = false.
+Proof.
+  intros L Z. pose proof (each_digit (fun d => (d =? 0) || negb (Ascii.eqb (digit d) (digit 0))) eq_refl d L) as B.
+  cbv beta in B. apply N.eqb_neq in Z. rewrite Z in B. now apply Bool.negb_true_iff in B.
+Qed.
+
 Lemma mod_ten n : n mod 10 < 10.
 Proof. lia. Qed.
 
@@ -203,6 +209,50 @@ Proof.
     destruct (N.eqb_spec n 0); [lia|]. now rewrite Bool.andb_false_r.
 Qed.
 
+(** Words place by place: at place q stands a symbol of n / 10^q. *)
+Definition symbol_at (low : bool) (n : N) : ascii := if negb low && (n =? 0) then pad else digit (n mod 10).
+
+Definition shifted (n : N) (q : nat) : N := n / 10 ^ N.of_nat q.
+
+Lemma shifted_zero n : shifted n 0 = n.
+Proof. apply N.div_1_r. Qed.
+
+Lemma shifted_succ n q : shifted n (S q) = shifted (n / 10) q.
+Proof. unfold shifted. rewrite pow_succ, N.div_div; [reflexivity|easy|apply N.pow_nonzero; easy]. Qed.
+
+Lemma shifted_down n q : shifted n (S q) = shifted n q / 10.
+Proof. unfold shifted. rewrite pow_succ, N.mul_comm, N.div_div; [reflexivity|apply N.pow_nonzero; easy|easy]. Qed.
+
+Definition lowest (q : nat) : bool := Nat.eqb q 0.
+
+Lemma word_from_places P : forall low n,
+  word_from low P n = map (fun q => symbol_at (low && lowest q) (shifted n q)) (seq 0 P).
+Proof.
+  induction P as [|P IH]; intros low n; [reflexivity|].
+  cbn [word_from seq map]. rewrite shifted_zero, Bool.andb_true_r. f_equal.
+  rewrite IH, <- seq_shift, map_map. apply map_ext. intros q. rewrite shifted_succ. cbn [lowest Nat.eqb].
+  now rewrite Bool.andb_false_r.
+Qed.
+
+Lemma word_places P n : word P n = map (fun q => symbol_at (lowest q) (shifted n q)) (seq 0 P).
+Proof. apply word_from_places. Qed.
+
+Lemma zeros_places P : forall n, zeros P n = map (fun q => digit (shifted n q mod 10)) (seq 0 P).
+Proof.
+  unfold zeros. induction P as [|P IH]; intros n; [reflexivity|].
+  cbn [digits seq map]. rewrite shifted_zero. f_equal.
+  rewrite IH, <- seq_shift, map_map. apply map_ext. intros q. now rewrite shifted_succ.
+Qed.
+
+(** The places from the highest down. *)
+Definition down (P : nat) : list nat := rev (seq 0 P).
+
+Lemma down_succ P : down (S P) = P :: down P.
+Proof. unfold down. now rewrite seq_S, rev_app_distr. Qed.
+
+Lemma combine_maps {A B C} (f : A -> B) (g : A -> C) l : combine (map f l) (map g l) = map (fun x => (f x, g x)) l.
+Proof. induction l; cbn; congruence. Qed.
+
 (** * Phases
 
     A number word is read place by place, and its rest n shrinks to n / 10. The phase of a reader is what follows for
@@ -243,14 +293,11 @@ Proof.
   intros H. unfold after, top.
   destruct (in_dec ascii_dec _ symbols) as [_|NI].
   2: { exfalso. apply NI. destruct (negb _ && _); [now left|auto using digit_is_symbol]. }
-  assert (forall d, d < 10 -> d <> 0 -> Ascii.eqb (digit d) (digit 0) = false) as NZ.
-  { intros d L Z. pose proof (each_digit (fun d => (d =? 0) || negb (Ascii.eqb (digit d) (digit 0))) eq_refl d L) as B.
-    cbv beta in B. apply N.eqb_neq in Z. rewrite Z in B. now apply Bool.negb_true_iff in B. }
   destruct (N.eqb_spec n 0) as [->|Z]; destruct f; cbn [is_first negb andb]; cbn in H; try easy;
     try (rewrite (digit_not_pad (n mod 10)) by auto);
     try (eexists; repeat split; fail).
   all: destruct (N.eq_dec (n mod 10) 0) as [E|D];
-    [rewrite E; exists Zero; repeat split; cbn; lia | rewrite NZ by auto; exists Open; repeat split].
+    [rewrite E; exists Zero; repeat split; cbn; lia | rewrite digit_not_zero by auto; exists Open; repeat split].
 Qed.
 
 Lemma after_is_symbol f c f' : after f c = Some f' -> In c symbols.

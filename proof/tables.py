@@ -33,6 +33,12 @@ THEOREMS = {
         """forall (m x : N) (k P : nat), (0 < k)%nat -> m < 10 ^ N.of_nat k ->
   run_product model (rev (zeros k m)) (word P x) = Some (zeros P (m * x))""",
     )],
+    "division": [(
+        "divides", "division_right", "quotient and remainder of n / m, for all numbers n and m = 1 to 9",
+        """forall (m n : N) (p : nat), 1 <= m <= 9 -> (0 < p)%nat -> n < 10 ^ N.of_nat p ->
+  run_division model (digit m) (word (S p) n)
+    = Some (digit (n mod m) :: over (word (S p) n) (zeros (S p) (n / m)))""",
+    )],
 }  # fmt: skip
 """For each claim: name of the theorem, the one of the library that gives it, what it says in words and in Coq."""
 
