@@ -3,7 +3,7 @@ PYTHON ?= python3
 PIP := .venv/bin/pip --disable-pip-version-check --quiet
 RUN := .venv/bin/digitwise
 
-.PHONY: quickstart setup test lint test-slow proof clean
+.PHONY: quickstart setup test lint test-slow proof coqc clean
 
 quickstart: setup  ## train an absolute, a relative and a canvas-free model on short sums, test them on long ones, draw it
 	$(RUN) reproduce quickstart
@@ -30,10 +30,10 @@ test-slow: setup
 # Coq's proofs, in PROOF: first of what holds for any table that passes a check, then of each table in CERTIFICATES.
 PROOF ?= build/proof
 CERTIFICATES ?= $(wildcard src/digitwise/answers/weights/*/certificate.json)
-KINDS := Sum Sums Product Division
+KINDS := Sum Sums Product Division Difference
 COQC := coqc -q -Q . Digitwise
 
-proof: $(KINDS:%=$(PROOF)/%.vo)  ## prove for all lengths that the bundled tables calculate; needs coqc
+proof: $(KINDS:%=$(PROOF)/%.vo) | coqc  ## prove for all lengths that the bundled tables calculate; needs coqc
 	@$(PYTHON) proof/tables.py $(PROOF) $(CERTIFICATES)
 	@cd $(PROOF) && while read -r module says; do \
 	  $(COQC) $$module.v > $$module.log 2>&1 || { echo "NOT proven: $$says"; head -c 2000 $$module.log; exit 1; }; \
@@ -42,8 +42,10 @@ proof: $(KINDS:%=$(PROOF)/%.vo)  ## prove for all lengths that the bundled table
 	  echo "proven: $$says"; \
 	done < models
 
-$(PROOF)/%.vo: proof/%.v
+coqc:
 	@command -v coqc > /dev/null || { echo "coqc is missing: apt install coq"; exit 1; }
+
+$(PROOF)/%.vo: proof/%.v | coqc
 	@mkdir -p $(PROOF) && cp $< $(PROOF) && cd $(PROOF) && $(COQC) $*.v
 
 $(PROOF)/Cells.vo: $(PROOF)/Words.vo

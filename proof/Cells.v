@@ -54,7 +54,7 @@ Definition written (r : list said) : list ascii := map symbol r.
 
 (** * Finding lines fast
 
-    Lines with equal keys stand in one bucket, in their order. Nothing depends on what the keys are. *)
+    Lines with equal keys stand in one bucket, in their order. Nothing proven depends on what the keys are. *)
 
 Section Buckets.
   Context {A : Type} (key : A -> positive).
@@ -74,6 +74,29 @@ Section Buckets.
       + rewrite PositiveMap.gss. f_equal. apply IH.
       + rewrite PositiveMap.gso by auto. apply IH.
   Qed.
+
+  Context (A_eq : forall a b : A, {a = b} + {a <> b}).
+
+  Definition among (b : PositiveMap.t (list A)) (x : A) : bool :=
+    if in_dec A_eq x (at_key b (key x)) then true else false.
+
+  Lemma among_index l x : among (index l) x = true -> In x l.
+  Proof.
+    unfold among. destruct (in_dec _ _ _) as [I|]; [|easy]. intros _. rewrite at_index in I. now apply filter_In in I.
+  Qed.
+
+  (** All that [step] leads to from a list, found level by level; nothing is proven of it. *)
+  Definition take (found : list A * PositiveMap.t (list A)) (x : A) :=
+    if among (snd found) x then found else (x :: fst found, put x (snd found)).
+
+  Fixpoint reach (step : A -> list A) (fuel : nat) (all fresh : list A) (b : PositiveMap.t (list A)) : list A :=
+    match fuel, fresh with
+    | S fuel, _ :: _ =>
+        let '(new, b) := fold_left take (flat_map step fresh) ([], b) in reach step fuel (new ++ all) new b
+    | _, _ => all
+    end.
+
+  Definition closure (step : A -> list A) (l : list A) : list A := reach step 1000 l l (index l).
 End Buckets.
 
 Definition mix (a b : N) : N := 64 * a + b.

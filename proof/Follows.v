@@ -59,9 +59,6 @@ Section Plan.
 
   Definition pair_key (m : linked) : positive := N.succ_pos (mix (S_key (snd m)) (number_of_code (fst m))).
 
-  Definition among (b : PositiveMap.t (list linked)) (m : linked) : bool :=
-    if in_dec pair_eq m (at_key b (pair_key m)) then true else false.
-
   Definition tells_right (rows : list meaning) (a : said) (t : option T) : bool :=
     match t, to_row a with
     | None, _ => true
@@ -75,35 +72,32 @@ Section Plan.
   Definition right (f : situation -> option said) pairs rows (m : situation * doing) : bool :=
     match f (fst m) with
     | None => false
-    | Some a => writes_right a (writes (snd m)) && tells_right rows a (tells (snd m)) && among pairs (to_next a, next (snd m))
+    | Some a => writes_right a (writes (snd m)) && tells_right rows a (tells (snd m)) && among pair_key pair_eq pairs (to_next a, next (snd m))
     end.
 
   (** * Finding an invariant *)
 
-  (** Pairs that follow in one step; meanings of what is told in one step. *)
-  Definition followers (f : situation -> option said) rows (m : linked) : list linked :=
-    flat_map (fun x => match f (fst x) with None => [] | Some a => [(to_next a, next (snd x))] end) (moves rows m).
+  (** What the table does in one step, where it writes the right symbol: after others it is not followed, so that the
+      search ends soon for tables that are wrong. Pairs that follow, and meanings of what is told. *)
+  Definition acts (f : situation -> option said) rows (m : linked) : list (said * doing) :=
+    flat_map (fun x => match f (fst x) with
+      | Some a => if writes_right a (writes (snd x)) then [(a, snd x)] else []
+      | None => []
+      end) (moves rows m).
 
-  Definition meanings (f : situation -> option said) rows (m : linked) : list meaning :=
-    flat_map (fun x => match f (fst x), tells (snd x) with
-      | Some (Said _ _ (Some n)), Some t => [(n, t)]
-      | _, _ => [] end) (moves rows m).
+  Definition followers f rows (m : linked) : list linked :=
+    map (fun x => (to_next (fst x), next (snd x))) (acts f rows m).
 
-  Definition take (found : list linked * PositiveMap.t (list linked)) (m : linked) :=
-    if among (snd found) m then found else (m :: fst found, put pair_key m (snd found)).
-
-  Fixpoint reach f rows (fuel : nat) (all fresh : list linked) (b : PositiveMap.t (list linked)) : list linked :=
-    match fuel, fresh with
-    | Datatypes.S fuel, _ :: _ =>
-        let '(new, b) := fold_left take (flat_map (followers f rows) fresh) ([], b) in
-        reach f rows fuel (new ++ all) new b
-    | _, _ => all
-    end.
+  Definition meanings f rows (m : linked) : list meaning :=
+    flat_map (fun x => match to_row (fst x), tells (snd x) with
+      | Some n, Some t => [(n, t)]
+      | _, _ => []
+      end) (acts f rows m).
 
   Definition begin : list linked := map (fun s => (None, s)) starts.
 
   Fixpoint settle f (fuel : nat) (rows : list meaning) : list linked * list meaning :=
-    let pairs := reach f rows 1000 begin begin (index pair_key begin) in
+    let pairs := closure pair_key pair_eq (followers f rows) begin in
     let more := nodup meaning_eq (rows ++ flat_map (fun m => nodup meaning_eq (meanings f rows m)) pairs) in
     match fuel with
     | Datatypes.S fuel => if Nat.eqb (length more) (length rows) then (pairs, rows) else settle f fuel more
@@ -185,8 +179,7 @@ Section Plan.
       - intros c E. rewrite E in G0. now apply Ascii.eqb_eq.
       - intros m E. rewrite E in G1. unfold tells_right in G1. cbn.
         destruct (to_row a); [|easy]. now destruct (in_dec _ _ _) in G1.
-      - unfold among in G2. destruct (in_dec _ _ _) as [I|] in G2; [|easy].
-        rewrite at_index in I. now apply filter_In in I.
+      - now apply among_index in G2.
     Qed.
 
     (** Every row of the table does what the plan does. *)
@@ -225,7 +218,7 @@ Section Plan.
 End Plan.
 
 (** Comparing statements, Coq should not run the search for an invariant. *)
-Global Strategy 1000 [wrong invariant settle reach].
+Global Strategy 1000 [wrong invariant settle closure reach].
 
 Arguments Do {S T}.
 Arguments next {S T}.

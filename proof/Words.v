@@ -313,3 +313,39 @@ Proof. unfold top. destruct (_ && _); [reflexivity|]. now apply digit_not_pad. Q
 
 (** Numbers for phases and Booleans, for the keys of states. *)
 Definition phase_key (f : phase) : N := match f with First => 0 | Zero => 1 | Open => 2 | Over => 3 end.
+
+(** The phase of the reader of n at place q. *)
+Fixpoint phase_at (n : N) (q : nat) : phase :=
+  match q with
+  | O => First
+  | S q => match after (phase_at n q) (symbol_at (lowest q) (shifted n q)) with Some f => f | None => Over end
+  end.
+
+Lemma phase_at_right n q : holds (phase_at n q) (shifted n q) /\ is_first (phase_at n q) = lowest q
+  /\ after (phase_at n q) (symbol_at (lowest q) (shifted n q)) = Some (phase_at n (S q)).
+Proof.
+  induction q as [|q (H & F & A)].
+  - destruct (after_top First (shifted n 0) I) as (f & A & H & F). unfold top in A.
+    repeat split. cbn [phase_at lowest Nat.eqb]. unfold symbol_at. cbn in A |- *. now rewrite A.
+  - destruct (after_top _ _ H) as (f & A' & H' & F'). unfold top in A'. rewrite F in A'.
+    fold (symbol_at (lowest q) (shifted n q)) in A'. assert (phase_at n (S q) = f) as E by congruence.
+    rewrite E, shifted_down. split; [exact H'|]. split; [exact F'|].
+    destruct (after_top _ _ H') as (f2 & A2 & _ & _). unfold top in A2. rewrite F' in A2.
+    fold (symbol_at (lowest (S q)) (shifted n q / 10)) in A2.
+    change (phase_at n (S (S q))) with
+      (match after (phase_at n (S q)) (symbol_at (lowest (S q)) (shifted n (S q))) with Some f => f | None => Over end).
+    rewrite E, shifted_down. change (lowest (S q)) with false in *. unfold symbol_at in *. now rewrite A2.
+Qed.
+
+Lemma after_phase_at n q : after (phase_at n q) (symbol_at (lowest q) (shifted n q)) = Some (phase_at n (S q)).
+Proof. apply phase_at_right. Qed.
+
+Lemma count_symbol_at low n : count (symbol_at low n) = n mod 10.
+Proof.
+  unfold symbol_at. destruct (N.eqb_spec n 0) as [->|]; destruct low; cbn [negb andb]; now rewrite ?count_digit.
+Qed.
+
+Lemma flat_map_nil {A B} (f : A -> list B) l : flat_map f l = [] -> forall x, In x l -> f x = [].
+Proof.
+  induction l as [|y l IH]; [easy|]. cbn. intros H x [<-|I]; apply app_eq_nil in H as [H1 H2]; auto.
+Qed.
