@@ -20,8 +20,8 @@ test: lint  ## lint, types and the whole default test suite
 	.venv/bin/python -m pytest -n 2
 
 lint: setup
-	.venv/bin/ruff check src tests examples
-	.venv/bin/ruff format --check src tests examples
+	.venv/bin/ruff check src tests examples proof
+	.venv/bin/ruff format --check src tests examples proof
 	.venv/bin/mypy
 
 test-slow: setup

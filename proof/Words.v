@@ -311,7 +311,7 @@ Qed.
 Lemma top_is_pad f n : Ascii.eqb (top f n) pad = (negb (is_first f) && (n =? 0)).
 Proof. unfold top. destruct (_ && _); [reflexivity|]. now apply digit_not_pad. Qed.
 
-(** Numbers for phases and Booleans, for the keys of states. *)
+(** A number for each phase, for the keys of states. *)
 Definition phase_key (f : phase) : N := match f with First => 0 | Zero => 1 | Open => 2 | Over => 3 end.
 
 (** The phase of the reader of n at place q. *)

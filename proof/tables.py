@@ -145,7 +145,7 @@ def main(arguments: list[str]) -> int:
         return 1
     models = []
     for path in map(Path, paths):
-        name = re.sub(r"\W", "_", path.parent.name if path.stem == "certificate" else path.stem)
+        name = re.sub("[^A-Za-z0-9]", "_", path.parent.name if path.stem == "certificate" else path.stem)
         module = f"Model_{name}"
         try:
             certificate = checked(json.loads(path.read_text()))

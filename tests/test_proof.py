@@ -151,11 +151,15 @@ def test_damaged_tables(build, claim, part):
     assert "NOT proven" in done.stdout and "proven: " not in done.stdout.replace("NOT proven", "")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [["+", "00", -1, -1, "0", 0], ["+", '0"', -1, -1, "0", 0, -1], ["+", "00", -1, -1, "0", 0.5, -1], ["+", "00", -1, -1, "1", 0, -1]],
-    ids=["short", "text", "fraction", "twice"],
-)  # fmt: skip
+REFUSED = {
+    "short": ["+", "00", -1, -1, "0", 0],
+    "text": ["+", '0"', -1, -1, "0", 0, -1],
+    "fraction": ["+", "00", -1, -1, "0", 0.5, -1],
+    "twice": ["+", "00", -1, -1, "1", 0, -1],
+}
+
+
+@pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
 def test_certificates_of_other_forms_are_refused(build, line):
     done = prove(build, "sum", [*sum_table(), line])
     assert done.returncode != 0
