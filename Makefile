@@ -3,7 +3,7 @@ PYTHON ?= python3
 PIP := .venv/bin/pip --disable-pip-version-check --quiet
 RUN := .venv/bin/digitwise
 
-.PHONY: quickstart setup test lint test-slow bench-hf clean
+.PHONY: quickstart setup test lint test-slow bench-hf proof coqc clean
 
 quickstart: setup  ## train an absolute, a relative and a canvas-free model on short sums, test them on long ones, draw it
 	$(RUN) reproduce quickstart
@@ -20,8 +20,8 @@ test: lint  ## lint, types and the whole default test suite
 	.venv/bin/python -m pytest -n 2
 
 lint: setup
-	.venv/bin/ruff check src tests examples benchmarks
-	.venv/bin/ruff format --check src tests examples benchmarks
+	.venv/bin/ruff check src tests examples benchmarks proof
+	.venv/bin/ruff format --check src tests examples benchmarks proof
 	.venv/bin/mypy
 
 test-slow: setup
@@ -36,6 +36,32 @@ bench-hf: .venv-hf/installed  ## a training step beside the real BERT of transfo
 	.venv-hf/bin/pip --disable-pip-version-check --quiet install --constraint constraints-hf.txt torch
 	.venv-hf/bin/pip --disable-pip-version-check --quiet install --constraint constraints-hf.txt transformers --editable .
 	touch $@
+
+# Coq's proofs, in PROOF: first of what holds for any table that passes a check, then of each table in CERTIFICATES.
+PROOF ?= build/proof
+CERTIFICATES ?= $(wildcard src/digitwise/answers/weights/*/certificate.json)
+KINDS := Sum Sums Product Division Difference
+COQC := coqc -q -Q . Digitwise
+
+proof: $(KINDS:%=$(PROOF)/%.vo) | coqc  ## prove for all lengths that the bundled tables calculate; needs coqc
+	@$(PYTHON) proof/tables.py $(PROOF) $(CERTIFICATES)
+	@cd $(PROOF) && while read -r module says; do \
+	  $(COQC) $$module.v > $$module.log 2>&1 || { echo "NOT proven: $$says"; head -c 2000 $$module.log; exit 1; }; \
+	  test "$$(grep -c '^Print Assumptions' $$module.v)" = "$$(grep -c '^Closed under the global context' $$module.log)" \
+	    || { echo "NOT proven without axioms: $$says"; cat $$module.log; exit 1; }; \
+	  echo "proven: $$says"; \
+	done < models
+
+coqc:
+	@command -v coqc > /dev/null || { echo "coqc is missing: apt install coq"; exit 1; }
+
+$(PROOF)/%.vo: proof/%.v | coqc
+	@mkdir -p $(PROOF) && cp $< $(PROOF) && cd $(PROOF) && $(COQC) $*.v
+
+$(PROOF)/Cells.vo: $(PROOF)/Words.vo
+$(PROOF)/Follows.vo: $(PROOF)/Cells.vo
+$(KINDS:%=$(PROOF)/%.vo): $(PROOF)/Follows.vo
+$(PROOF)/Sums.vo: $(PROOF)/Sum.vo
 
 clean:
 	rm -rf .venv .venv-hf build dist
