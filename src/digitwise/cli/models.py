@@ -225,6 +225,9 @@ def reproduce(options: argparse.Namespace) -> int | None:
                 show(options, result, result["best on validation"], "best checkpoint on validation")
         if not options.csv:
             print(f"plots: {' '.join(result['figures'])}")
+            for folder, run in result["runs"].items():
+                if "proof" in run:
+                    print(f"{Path(folder).name}: {proof.in_words(run['proof'])}")
             if result["runs"]:
                 print(f"runs: {' '.join(result['runs'])}")
             for row in result["claims"]:

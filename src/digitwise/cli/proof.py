@@ -39,6 +39,14 @@ def certify(options: argparse.Namespace) -> int:
     return int(report.verdict != "proven")
 
 
+def in_words(found: dict[str, Any]) -> str:
+    """What the check of every case found, in a line."""
+    from digitwise.machines.certificate import THEOREMS
+
+    cases = f"{found['situations']:,} situations checked, {found['wrong']:,} wrong"
+    return f"{found['verdict']} after {found['step']:,} steps: {THEOREMS[found['claim']]} ({cases})"
+
+
 def _told(found: dict[str, Any]) -> list[str]:
     lines = [f"claim: {found['claim']}", "messages:"]
     for relation, meanings in found["messages"].items():

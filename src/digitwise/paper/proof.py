@@ -17,26 +17,20 @@ from digitwise.encodings import ByColumn
 from digitwise.models import Messages
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
-from digitwise.paper.recipes import Arms, Recipe
+from digitwise.paper.recipes import LARGE_CELL, PROVEN_TRAINING, SMALL_CELL, Arms, Recipe
 from digitwise.plots import new_figure, save
 from digitwise.rng import generator
 from digitwise.runs.evaluation import answer, load_model
-from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.runs.experiment import Experiment, Testing
 from digitwise.runs.folder import Run
 from digitwise.tasks import Arithmetic, Difference, Division, Kind, Task
 from digitwise.tasks.problems import Problems
-
-SMALL_CELL = Messages(layers=1, width=96, heads=4, along=4)
-LARGE_CELL = Messages(layers=2, width=128, heads=8, along=5)
-TRAINING = Training(
-    batch=128, rate=6e-3, optimizer="muon", decay=0.1, warmup=50, floor=0.1, checkpoints=1, save_seconds=30
-)
 
 
 def _experiment(
     task: Task, data: Distribution, encoding: ByColumn, cell: Messages, steps: int, most: int, **changes: Any
 ) -> Experiment:
-    training = replace(TRAINING, steps=steps, until_proven=most, **changes)
+    training = replace(PROVEN_TRAINING, steps=steps, until_proven=most, **changes)
     testing = Testing((5, 10, 20, 50), problems=200, validation_lengths=(5,), validation_problems=100)
     return Experiment("proof", task, data, encoding, cell, training, testing)
 

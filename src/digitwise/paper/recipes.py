@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from digitwise.data import Practice, UniformLengths, UniformValues
 from digitwise.encodings import Absolute, ByColumn, ByPlace, Encoding, HeadGroups, Relative, Sum, Uniform
-from digitwise.models import Architecture, Columns
+from digitwise.models import Architecture, Columns, Messages
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Arithmetic, Distribution, Task
 
@@ -34,6 +34,12 @@ SMALL_TRAINING = Training(batch=64, rate=3e-3, schedule="constant", decay=0.1, a
 ADDER = Columns(layers=1, width=96, heads=4)
 MULTIPLIER = Columns(layers=2, width=128, heads=8)
 COLUMN_TRAINING = Training(steps=3000, batch=128, rate=2e-3, average=0.99, checkpoints=6)
+#: Models whose cells tell each other bits, which end with a proof.
+SMALL_CELL = Messages(layers=1, width=96, heads=4, along=4)
+LARGE_CELL = Messages(layers=2, width=128, heads=8, along=5)
+PROVEN_TRAINING = Training(
+    batch=128, rate=6e-3, optimizer="muon", decay=0.1, warmup=50, floor=0.1, checkpoints=1, save_seconds=30
+)
 #: Problems per length. Long ones cost more, and have more columns to fail in.
 SHORT, LONG, LONGEST = 1000, 300, 50
 

@@ -55,8 +55,14 @@ def reproduce(
             "best on validation": side_by_side(runs, recipe, "best"),
             "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
-    trained = {str(run.folder): {"seconds": run.seconds()} for run in every(runs)}
+    trained = {str(run.folder): {"seconds": run.seconds()} | checked(run) for run in every(runs)}
     return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
+
+
+def checked(run: Run) -> dict[str, Any]:
+    """What the check of every case found, for models that are trained until it is passed."""
+    found = run.proof()
+    return {"proof": {"claim": run.experiment.task.claim} | found} if found else {}
 
 
 def every(runs: Runs) -> list[Run]:

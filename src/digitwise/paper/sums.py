@@ -13,15 +13,16 @@ from digitwise.data import (
     UniformValues,
 )
 from digitwise.encodings import ByColumn, Nothing
-from digitwise.models import Columns
 from digitwise.paper.recipes import (
     ADDER,
     COLUMN_TRAINING,
     FURTHER,
     LONG,
     LONGEST,
+    PROVEN_TRAINING,
     SHORT,
     SMALL,
+    SMALL_CELL,
     SMALL_TRAINING,
     TEXT_CHECKS,
     WORDS,
@@ -35,7 +36,7 @@ from digitwise.paper.recipes import (
     in_text,
     short,
 )
-from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.runs.experiment import Experiment, Testing
 from digitwise.tasks import Addition, Arithmetic, Distribution, TextAddition
 
 
@@ -65,15 +66,15 @@ def quickstart(profile: str) -> Arms:
 
 
 def columns(experiment: Experiment) -> Experiment:
-    """The same sums for a model without a canvas, which is tested on much longer ones too."""
+    """The same sums for a model without a canvas, which ends with a proof and is tested on much longer ones too."""
     longest = experiment.trained_length
     return replace(
         experiment,
         task=Arithmetic("+"),
         data=Practice(longest),
-        encoding=ByColumn(),
-        architecture=Columns(layers=1, width=96, heads=4),
-        training=Training(steps=1500, batch=128, rate=2e-3, average=0.99),
+        encoding=ByColumn(("below",)),
+        architecture=SMALL_CELL,
+        training=replace(PROVEN_TRAINING, steps=600, until_proven=3000),
         testing=replace(experiment.testing, lengths=(*experiment.testing.lengths, 20, 30, 40, 50)),
     )
 
