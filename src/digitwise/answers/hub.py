@@ -14,10 +14,12 @@ from safetensors import SafetensorError
 
 from digitwise import tables
 from digitwise.answers.solver import CARD, Solver, bundled, load
+from digitwise.machines import certificate
+from digitwise.runs.certify import Report, certify
 from digitwise.runs.folder import Run
 from digitwise.runs.results import over_seeds
 
-EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297"}
+EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297", "?": "3 ? 12", "/": "1000 / 7"}
 
 
 def bundle(runs: Sequence[Run], name: str, folder: Path) -> Path:
@@ -29,10 +31,15 @@ def bundle(runs: Sequence[Run], name: str, folder: Path) -> Path:
     refuse_mixture(runs)
     refuse_target(runs, folder)
     solver = Solver.from_folder(runs[0].folder)
-    solver.name, solver.card = name, card(runs, name)
+    experiment = solver.experiment
+    report = certify(experiment, solver.model) if experiment.training.until_proven else None
+    report = report if report is not None and report.verdict == "proven" else None
+    solver.name, solver.card = name, card(runs, name, report)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         solver.save_pretrained(temporary)
+        if report is not None:
+            certificate.write(report.certificate(temporary / "weights.safetensors"), temporary / certificate.FILE)
         temporary.replace(folder)  # an empty folder gives way
     except (OSError, SafetensorError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
@@ -69,19 +76,24 @@ def refuse_target(runs: Sequence[Run], folder: Path) -> None:
         raise ValueError(f"--to {folder} is there already: choose a new folder, or remove this one")
 
 
-def card(runs: Sequence[Run], name: str) -> str:
-    """What a model is, what it learned from, how long that took, and how far it was tested."""
+def card(runs: Sequence[Run], name: str, proof: Report | None = None) -> str:
+    """What a model is, what it learned from, how long that took, and how far it was proven or tested."""
     experiment = runs[0].experiment
     kinds = experiment.task.kinds
     operators = {kind.operator for kind in kinds}
+    steps = runs[0].select("last")[0]
     minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
     seeds = ", ".join(str(run.experiment.seed) for run in runs)
     rows = over_seeds(runs)
     measured = tables.text(rows) if rows else "not tested yet"
+    sure = "It can be wrong: the table says how often it was."
+    if proof is not None:
+        sure = f"Proven: {certificate.THEOREMS[proof.claim]}\n  ({proof.situations:,} situations checked, none wrong)."
     supported = ", ".join(map(str, kinds))
     limits = "numbers from 0 up, written in decimal digits"
-    limits += "; differences with the larger number first" * ("-" in operators)
-    sizes = [kind.size for kind in kinds if kind.operator == "*"]
+    if proof is None:
+        limits += "; differences with the larger number first" * ("-" in operators)
+    sizes = [kind.size for kind in kinds if kind.operator == "*" and proof is None]
     limits += f"; multipliers of at most {max(sizes)} digits" if sizes else ""
     limits += f"; numbers of at most {experiment.task.longest} digits" if experiment.task.longest else ""
     return f"""---
@@ -96,11 +108,11 @@ A transformer for: {supported}. `digitwise solve "{EXAMPLE[kinds[0].operator]}" 
 (or, if it does not come with the package, the folder it stands in).
 
 - **Data**: problems with numbers of at most {experiment.trained_length} digits, made anew in every step
-  ({experiment.training.steps:,} steps of {experiment.training.batch}); no longer number was ever shown.
+  ({steps:,} steps of {experiment.training.batch}); no longer number was ever shown.
 - **Size**: {sum(p.numel() for p in experiment.build().parameters()):,} parameters.
 - **Time**: {minutes} minutes on {runs[0].environment()["threads"]} core(s). **Seeds**: {seeds}; the weights are the
   last checkpoint of seed {experiment.seed}.
-- **Limits**: {limits}. It can be wrong: the table says how often it was.
+- **Limits**: {limits}. {sure}
 
 Exact match, every symbol counted; the median over seeds and the worst seed:
 

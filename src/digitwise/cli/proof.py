@@ -23,10 +23,7 @@ def certify(options: argparse.Namespace) -> int:
     report = run_certify(solver.experiment, solver.model)
     written = None
     if report.verdict == "proven" and options.to is not None:
-        margins = {"logit": report.logit, "bit": report.bit, "rounding": report.difference}
-        weights = certificate.fingerprint(solver.weights)
-        bits = report.bits
-        certificate.write(certificate.Certificate(report.claim, weights, bits, margins, report.table), options.to)
+        certificate.write(report.certificate(solver.weights), options.to)
         written = str(options.to)
     document = {
         "model": solver.name, "claim": certificate.THEOREMS[report.claim], "verdict": report.verdict,

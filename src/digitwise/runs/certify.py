@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ import torch
 from torch import Tensor
 
 from digitwise.machines import CLAIMS
+from digitwise.machines.certificate import Certificate, fingerprint
 from digitwise.machines.rows import expose
 from digitwise.machines.table import Situation, Situations, Told
 from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
@@ -66,6 +68,11 @@ class Report:
     """The largest difference that rounding made."""
     seconds: float
     table: dict[Situation, Told]
+
+    def certificate(self, weights: Path) -> Certificate:
+        """The table with what it proves, of the weights in this file."""
+        margins = {"logit": self.logit, "bit": self.bit, "rounding": self.difference}
+        return Certificate(self.claim, fingerprint(weights), self.bits, margins, self.table)
 
     def summary(self) -> dict[str, Any]:
         """Numbers for a log."""
