@@ -19,6 +19,10 @@ SHORT = (0.3, 0.3, 0.2, 0.1, 0.1)
 """Shares of batches with numbers of at most 1, 2, ... digits; the last share is for all that are longer."""
 
 
+SHARES = (0.45, 0.1, 0.1, 0.05, 0.1, 0.2)
+"""Of pairs of numbers: any, equal at the top, equal at the bottom, equal, near, with borrows through zeros."""
+
+
 @dataclass(frozen=True)
 class ShortFirst(Distribution):
     """Numbers of uniform lengths."""
@@ -52,12 +56,12 @@ class Compared(Distribution):
         power = 10 ** np.arange(most)
         a, b = Practice(most, borrows=True).draw(rng, count, 2, longest).astype(np.int64).swapaxes(0, 1) @ power
         below = 10 ** rng.integers(0, most + 1, count)
-        c, d = self._borrowing(rng, count, most)
+        c, d = self._borrowing(rng, count, most) if most > 2 else (a, b)
         pairs = [
-            (a, b), (a, b), (a, a // below * below + b % below), (a, b // below * below + a % below), (a, a),
-            (a, np.abs(a - rng.integers(0, below + 1)) % 10**most), (c, d), (c, d),
+            (a, b), (a, a // below * below + b % below), (a, b // below * below + a % below), (a, a),
+            (a, np.abs(a - rng.integers(0, below + 1)) % 10**most), (c, d),
         ]  # fmt: skip
-        kind = rng.integers(0, len(pairs), count)
+        kind = rng.choice(len(pairs), count, p=SHARES)
         chosen = np.choose(kind, [pair[0] for pair in pairs]), np.choose(kind, [pair[1] for pair in pairs])
         swapped = rng.random(count) < 0.5
         values = np.stack([np.where(swapped, *chosen[::-1]), np.where(swapped, *chosen)], axis=1)

@@ -149,7 +149,9 @@ class Speakers(Cell):
             if known.same(coordinates):
                 return wiring
         found = coordinates.map(lambda array: torch.as_tensor(array, device=self.device))
-        wiring = wire(self.vectors.prepare(found), found.slot.reshape(-1, found.slot.shape[-1])[0])
+        wiring = wire(
+            self.vectors.prepare(found), found.slot.reshape(-1, found.slot.shape[-1])[0], self.vectors.looks[1]
+        )
         if wiring.shift is not None and not self.blueprint.across:
             raise ValueError("here rows hear each other: give the architecture bits for that with --across")
         self._remembered = [(coordinates, wiring), *self._remembered[: REMEMBERED - 1]]

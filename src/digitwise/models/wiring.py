@@ -53,7 +53,8 @@ class Wiring:
         return there[np.argsort(self.slot_C[there])]
 
 
-def wire(neighbours: Neighbours, slot_N: Tensor) -> Wiring:
+def wire(neighbours: Neighbours, slot_N: Tensor, looks: list[int]) -> Wiring:
+    """`looks`: the classes of cells that the answer's row can look at, whether or not there are any in this problem."""
     cells_C, classes = neighbours.cells_RP.flatten(), neighbours.classes_K.tolist()
     tokens_CK = neighbours.tokens_NK[cells_C].where(neighbours.bias_NK[cells_C] == 0, NOBODY)
     static = [classes.index(number) for number in (0, *neighbours.digits)]
@@ -76,7 +77,8 @@ def wire(neighbours: Neighbours, slot_N: Tensor) -> Wiring:
     if HIGHER in classes:
         looks_up = tokens_CK[:, classes.index(HIGHER)] != NOBODY
         down_R = looks_up.view(neighbours.cells_RP.shape).any(1).tolist()
-    shift = 1 if SHIFTED in classes else 0 if ABOVE in classes else None
+    # A row that hears none before it must hear that nothing in the same way as others do.
+    shift = 1 if SHIFTED in looks else 0 if ABOVE in looks else None
     slot_C = slot_N[cells_C].cpu().numpy()
     along_C, across_C = heard(BELOW, HIGHER), heard(ABOVE, SHIFTED)
     return Wiring(tokens_CK[:, static], neighbours.digits, along_C, across_C, slot_C, down_R, shift)
