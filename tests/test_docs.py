@@ -85,6 +85,13 @@ def test_every_command_in_the_readme_parses():
         parser().parse_known_args(words)
 
 
+def test_every_command_on_the_page_about_proofs_parses():
+    commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", (ROOT / "docs" / "proof.md").read_text(), re.MULTILINE)
+    assert len(commands) == 4
+    for line in commands:
+        assert parser().parse_known_args(line.split())[1] == []
+
+
 def test_the_papers_index_points_at_code_and_commands():
     page = (ROOT / "docs" / "paper-index.md").read_text()
     for quoted in re.findall(r"`([^`]+)`", page):

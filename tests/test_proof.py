@@ -74,13 +74,15 @@ def division_table():
 
 
 def difference_table():
-    """Codes of the first row: how the lower parts compare (0 equal, 1 less, 2 more), across it 3 more at the lowest
-    place. Codes of the second: 1 for a < b, and 2 more if there were zeros only."""
+    """Codes of the first row: how the lower parts compare (0 equal, 1 less, 2 more), which it also writes where both
+    numbers are over; to the second row it says 3 more at the lowest place. Codes of the second row: 1 for a < b, and 2
+    more if there were zeros only."""
     for x in DIGITS:
         for y in DIGITS:
             for low in range(-1, 3):
                 after = 2 if count(x) > count(y) else 1 if count(x) < count(y) else heard(low)
-                yield ["=", x + y, low, -1, "_", after, 3 if low == -1 else low]
+                symbol = "=<>"[heard(low)] if x == y == "_" else "_"
+                yield ["=", x + y, low, -1, symbol, after, 3 if low == -1 else low]
             for across in range(4):
                 low = across % 3
                 for code in range(-1 if x == y == "_" else 0, 4):
@@ -90,9 +92,6 @@ def difference_table():
                     if code == -1:
                         symbol = "-" if less else "_"
                     yield ["-", x + y, code, across, symbol, bool(less) + 2 * bool(zeros and not digit), -1]
-                yield ["?", x + y, 0, across, "_", 0, -1]
-    for low in range(3):
-        yield ["?", "__", -1, low, "=<>"[low], 0, -1]
 
 
 TABLES = {
@@ -126,12 +125,25 @@ def test_right_tables(build, claim):
 
 def test_differences_and_comparisons(build):
     table = list(difference_table())
+    unread = next(line for line in table if line[:4] == ["=", "70", 0, -1])
+    unread[4] = ">"  # the top place has no digits
     done = prove(build, "difference", table)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "subtracts" in done.stdout and "compares" in done.stdout
-    wrong = next(line for line in table if line[:4] == ["?", "__", -1, 1])
-    wrong[4] = ">"
-    assert "NOT proven" in prove(build, "difference", table).stdout
+
+
+@pytest.mark.parametrize("part", ["comparison", "sign", "second row"])
+def test_differences_and_comparisons_must_both_be_right(build, part):
+    table = list(difference_table())
+    if part == "second row":
+        table = [line for line in table if line[0] == "="]
+    else:
+        situation = ["=", "__", 1, -1] if part == "comparison" else ["-", "__", -1, 1]
+        wrong = next(line for line in table if line[:4] == situation)
+        wrong[4] = ">" if part == "comparison" else "_"
+    done = prove(build, "difference", table)
+    assert done.returncode != 0
+    assert "NOT proven" in done.stdout and "proven: " not in done.stdout.replace("NOT proven", "")
 
 
 @pytest.mark.parametrize("claim", ["sum", "sums", "division"])
@@ -153,6 +165,7 @@ def test_damaged_tables(build, claim, part):
 
 REFUSED = {
     "short": ["+", "00", -1, -1, "0", 0],
+    "symbol": ["?", "00", -1, -1, "0", 0, -1],
     "text": ["+", '0"', -1, -1, "0", 0, -1],
     "fraction": ["+", "00", -1, -1, "0", 0.5, -1],
     "twice": ["+", "00", -1, -1, "1", 0, -1],

@@ -1,4 +1,4 @@
-"""A certificate: what a network does in every situation, and which theorem that proves. It is checked without torch.
+"""Certificates: what a network does in every situation, and which theorem that proves. It is checked without torch.
 
 The check takes nothing on trust but the table. It starts where rows start, asks the table about every situation that
 can follow, and compares with arithmetic on integers: by induction the machine is right at every length. A table that

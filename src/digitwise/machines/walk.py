@@ -1,4 +1,4 @@
-"""Every case: all situations that a cell can be in, from the first cells of rows on, compared with exact arithmetic.
+"""Walks over every case: all situations that a cell can be in, from the first cells on, compared with arithmetic.
 
 A walk goes over pairs of what the machine says (a code) and what is true (a carry, a digit, a comparison, a remainder),
 until nothing new appears. If the symbol that is written is right in every situation of the walk, the machine is right

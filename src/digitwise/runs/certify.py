@@ -1,4 +1,4 @@
-"""A trained network as a machine: every situation that a cell can be in, checked against exact arithmetic.
+"""The check of a trained network: every situation that a cell can be in, checked against exact arithmetic.
 
 The verdict is `proven` if nothing is wrong and rounding cannot change that: the least margins must exceed a hundred
 times the largest difference that was seen between float32 and float64, between batches of several sizes and between
