@@ -91,7 +91,7 @@ def test_equals_the_encoders_attention(encoding):
     part.attention.load_state_dict(attention.state_dict())
     part.vectors.load_state_dict(encoder.vectors.state_dict())
     with torch.no_grad():
-        encoder(tokens, coordinates)
+        encoder.hidden(tokens, coordinates)
         output, weights = part(*[seen["x"]] * 3, average_attn_weights=False, coordinates=coordinates)
     torch.testing.assert_close(output, seen["output"][0])
     torch.testing.assert_close(weights, seen["output"][1])

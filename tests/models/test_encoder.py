@@ -28,7 +28,7 @@ def test_symbols_are_read_where_the_slots_are(task):
     model, _ = built(Architecture(layers=1, width=8, heads=2), task)
     tokens = torch.randint(0, 11, (2, task.extent.positions))
     hidden = model.hidden(tokens, coordinates)
-    assert torch.equal(model(tokens, coordinates), model.readout(hidden[:, positions]))
+    torch.testing.assert_close(model(tokens, coordinates), model.readout(hidden[:, positions]))
 
 
 def test_distance_vectors_reach_the_scores():

@@ -16,7 +16,7 @@ from digitwise.bench.references import expanded_scores
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.data import ExactLength
 from digitwise.encodings import Relative
-from digitwise.models.attention import Attention
+from digitwise.models.attention import attend
 from digitwise.paper import PAPER
 from digitwise.rng import generator
 from digitwise.tasks import Addition
@@ -52,18 +52,17 @@ def attention(side: str, canvas: int, batch: int) -> Callable[[], Any]:
 
 
 class Ours(nn.Module):
-    """The encoder's own attention, whose projections are taken out."""
+    """The encoder's own attention, without its projections."""
 
     def __init__(self, coordinates: Coordinates, extent: Extent):
         super().__init__()
         self.vectors = Relative().build(PAPER.shape._replace(layers=1), extent)
         self.prepared = self.vectors.prepare(coordinates)
-        self.attention = Attention(PAPER.width, PAPER.heads)
-        for name in [name for name, part in self.attention.named_children() if isinstance(part, nn.Linear)]:
-            setattr(self.attention, name, nn.Identity())
 
     def forward(self, q_BNW: Tensor, k_BNW: Tensor, v_BNW: Tensor) -> Tensor:
-        return self.attention(q_BNW, k_BNW, v_BNW, lambda q_BHND: self.vectors.scores(0, q_BHND, self.prepared))[0]
+        q_BHND, k_BHND, v_BHND = map(by_head, (q_BNW, k_BNW, v_BNW))
+        positional = partial(self.vectors.scores, 0, prepared=self.prepared)
+        return attend(q_BHND, k_BHND, v_BHND, positional, nn.Identity())[0]
 
 
 class ExpandedTable(nn.Module):

@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -47,16 +48,32 @@ class Attention(nn.Module):
     def forward(
         self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
     ) -> tuple[Tensor, Tensor]:
-        """The output `[B, N, W]`, and the weights `[B, H, N, N]`."""
-        parts = ((self.query, query_BNW), (self.key, key_BNW), (self.value, value_BNW))
-        q_BHND, k_BHND, v_BHND = (part(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for part, x in parts)
-        q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
-        scores_BHNN = q_BHND @ k_BHND.transpose(-1, -2)
-        added_BHNN = positional(q_BHND)
-        if added_BHNN is not None:
-            scores_BHNN = scores_BHNN + added_BHNN
-        attention_BHNN = self.dropout(scores_BHNN.softmax(-1))
-        return self.out((attention_BHNN @ v_BHND).transpose(1, 2).flatten(-2)), attention_BHNN
+        """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values."""
+        q_BHND, k_BHND, v_BHND = self._by_head(query_BNW, key_BNW, value_BNW)
+        attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout)
+        return self.out(attended_BNW), weights_BHNN
+
+    def _by_head(self, *inputs_BNW: Tensor) -> Iterator[Tensor]:
+        """Queries, keys and values `[B, H, N, D]`: one product for those that read the same input."""
+        parts = zip((self.query, self.key, self.value), inputs_BNW, strict=True)
+        for _, group in groupby(parts, key=lambda part: id(part[1])):
+            linears, (x_BNW, *_) = zip(*group, strict=True)
+            weight, bias = (torch.cat([getattr(part, name) for part in linears]) for name in ("weight", "bias"))
+            joined_BNPHD = nn.functional.linear(x_BNW, weight, bias).unflatten(-1, (len(linears), self.heads, -1))
+            yield from joined_BNPHD.permute(2, 0, 3, 1, 4).unbind()
+
+
+def attend(
+    q_BHND: Tensor, k_BHND: Tensor, v_BHND: Tensor, positional: Positional, dropout: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """What queries collect of the values `[B, N, W]`, and by which weights."""
+    q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
+    scores_BHNN = q_BHND @ k_BHND.mT
+    added_BHNN = positional(q_BHND)
+    if added_BHNN is not None:
+        scores_BHNN += added_BHNN
+    weights_BHNN = dropout(scores_BHNN.softmax(-1))
+    return (weights_BHNN @ v_BHND).transpose(1, 2).flatten(-2), weights_BHNN
 
 
 _given: ContextVar[Coordinates | None] = ContextVar("coordinates", default=None)
@@ -183,3 +200,22 @@ def unseen(coordinates: Coordinates) -> Tensor | None:
     if not filler.any():
         return None
     return torch.zeros(filler.shape, device=filler.device).masked_fill(filler, -torch.inf)[..., None, None, :]
+
+
+def pick(x: Tensor, tokens: Tensor | None, dim: int = 1) -> Tensor:
+    """Return the entries of some tokens, `[S]` for all rows or `[B, S]`, or of all of them."""
+    if tokens is None:
+        return x
+    if tokens.ndim == 1:
+        return x.index_select(dim, tokens)
+    return torch.take_along_dim(x, tokens.reshape(len(tokens), *[1] * (dim - 1), -1, *[1] * (x.ndim - dim - 1)), dim)
+
+
+def spread(q_BHSD: Tensor, tokens: Tensor | None, count: int) -> Tensor:
+    """Undo `pick`, with zeros for all other tokens: `[B, H, N, D]`."""
+    if tokens is None:
+        return q_BHSD
+    zeros_BHND = q_BHSD.new_zeros(*q_BHSD.shape[:2], count, q_BHSD.shape[-1])
+    if tokens.ndim == 1:
+        return zeros_BHND.index_copy(2, tokens, q_BHSD)
+    return zeros_BHND.scatter(2, tokens[:, None, :, None].expand_as(q_BHSD), q_BHSD)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
 from digitwise.encodings.base import total
-from digitwise.models.attention import Attention, Positional, unseen
+from digitwise.models.attention import Attention, Positional, pick, spread, unseen
 
 REMEMBERED = 8
 """For how many coordinates a model remembers what it has prepared."""
@@ -137,10 +137,13 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(architecture.dropout)
         self.pre = architecture.norm == "pre"
 
-    def forward(self, x_BNW: Tensor, positional: Positional) -> Tensor:
+    def forward(self, x_BNW: Tensor, positional: Positional, only: Tensor | None = None) -> Tensor:
+        """Return the new states of all tokens, or of some `only`, which still look at all of them."""
         first, second = self.norms
         y_BNW = first(x_BNW) if self.pre else x_BNW
-        attended_BNW, _ = self.attention(y_BNW, y_BNW, y_BNW, positional)
+        query_BNW = pick(y_BNW, only)
+        x_BNW = pick(x_BNW, only) if self.pre else query_BNW
+        attended_BNW, _ = self.attention(query_BNW, y_BNW, y_BNW, positional)
         if self.pre:
             x_BNW = x_BNW + self.dropout(attended_BNW)
             return x_BNW + self.dropout(self.feedforward(second(x_BNW)))
@@ -177,34 +180,34 @@ class Encoder(Model):
         self._remembered: list[tuple[torch.device, Coordinates, Prepared]] = []
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
-        hidden_BNW = self.hidden(tokens_BN, coordinates, rounds)
-        slots = self.prepare(coordinates).slots
-        if slots.ndim == 1:
-            return self.readout(hidden_BNW[:, slots])
-        return self.readout(torch.take_along_dim(hidden_BNW, slots[..., None], 1))
+        return self.readout(self._states(tokens_BN, self.prepare(coordinates), rounds, slots_only=True))
 
     def hidden(self, tokens_BN: Tensor, coordinates: Coordinates, rounds: int | None = None) -> Tensor:
-        """Return the last hidden states, `[B, N, W]`."""
-        prepared = self.prepare(coordinates)
+        """Return the last hidden states of all tokens, `[B, N, W]`."""
+        return self._states(tokens_BN, self.prepare(coordinates), rounds)
+
+    def _states(self, tokens_BN: Tensor, prepared: Prepared, rounds: int | None, slots_only: bool = False) -> Tensor:
         x_BNW = self.embedding(tokens_BN.long())
         positions_NW = self.vectors.embed(prepared.vectors)
         if positions_NW is not None:
             x_BNW = x_BNW + positions_NW
         x_BNW = self.dropout(self.embedding_norm(x_BNW))
 
-        def positional(index: int, q_BHND: Tensor) -> Tensor | None:
-            return total([self.vectors.scores(index, q_BHND, prepared.vectors), prepared.fillers])
+        def positional(index: int, only: Tensor | None, q_BHND: Tensor) -> Tensor | None:
+            added_BHNN = self.vectors.scores(index, spread(q_BHND, only, tokens_BN.shape[1]), prepared.vectors)
+            return total([None if added_BHNN is None else pick(added_BHNN, only, 2), prepared.fillers])
 
-        def apply(indices: range, state_BNW: Tensor) -> Tensor:
+        once, repeated = self.architecture.layers, self.architecture.repeated
+        plan = [range(once), *[range(once, once + repeated)] * (rounds or self.architecture.rounds if repeated else 0)]
+        state_BNW = x_BNW
+        for number, indices in enumerate(plan):
+            if number:
+                state_BNW = self.state_norm(state_BNW) + x_BNW
             for index in indices:
-                state_BNW = self.layers[index](state_BNW, partial(positional, index))
-            return state_BNW
-
-        once = self.architecture.layers
-        state_BNW = apply(range(once), x_BNW)
-        if self.architecture.repeated:
-            for _ in range(rounds or self.architecture.rounds):
-                state_BNW = apply(range(once, len(self.layers)), self.state_norm(state_BNW) + x_BNW)
+                # Nobody reads the other tokens after the last layer.
+                last = number == len(plan) - 1 and index == indices[-1]
+                only = prepared.slots if slots_only and last else None
+                state_BNW = self.layers[index](state_BNW, partial(positional, index, only), only)
         return self.state_norm(state_BNW)
 
     def prepare(self, coordinates: Coordinates) -> Prepared:
