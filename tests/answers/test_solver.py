@@ -70,8 +70,7 @@ def test_the_shorter_factor_is_the_multiplier():
         ("", "is not a problem"), ("12", "is not a problem"), ("1 + x", "is not a problem"),
         ("1 + 2 * 3", "is not a problem"), ("3 - 2 - 1", "is not a problem"),
         ("2 * 3 * 4", "is not a problem"), ("١ + ٢", "is not a problem"),
-        ("-5 + 3", "negative"), ("3 + -5", "negative"), ("1 - 900", "larger number first"),
-        ("99 - 100", "larger number first"),
+        ("-5 + 3", "negative"), ("3 + -5", "negative"), ("7 / 0", "divided by 0"), ("7 ? 3 ? 1", "is not a problem"),
     ],
 )  # fmt: skip
 def test_what_is_no_problem_is_refused_in_one_line(text, message, capsys):
@@ -122,7 +121,7 @@ def test_lines_stream_in_their_order(run, tmp_path):
             print(text, file=process.stdin, flush=True)
             answer = json.loads(process.stdout.readline())
             assert answer["problem"] == text
-            assert set(answer) == {"problem", "answer", "confidence", "rounds", "model", "right"}
+            assert set(answer) == {"problem", "answer", "confidence", "rounds", "model", "proven", "right"}
         process.stdin.close()
         assert process.wait() == 0
 
@@ -151,7 +150,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
     (line,) = says(capsys, "solve", path, code=2)
     assert "cannot be read" in line
     path.write_bytes("1 + 2\n".encode("utf-8-sig"))
-    assert says(capsys, "solve", path) == ["3"]
+    assert says(capsys, "solve", path) == ["3  proven"]
 
 
 def test_files_and_streams_are_read_alike(tmp_path, capsys, monkeypatch):
@@ -163,7 +162,7 @@ def test_files_and_streams_are_read_alike(tmp_path, capsys, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
         assert main(["solve", name]) == 2
         captured = capsys.readouterr()
-        assert captured.out.splitlines() == ["3", "7"]
+        assert captured.out.splitlines() == ["3  proven", "7  proven"]
         bad, whole = captured.err.splitlines()
         assert bad.startswith("line 2: ") and "not UTF-8" in bad and whole.startswith("digitwise: 1 of 3 lines")
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("1 + 2\n".encode("utf-16"))))
@@ -205,7 +204,7 @@ def test_progress_of_many_lines_goes_to_stderr(tmp_path, capsys, monkeypatch):
     path.write_text("".join(f"{n} + {10 * n}\n" for n in range(1, 6)))
     assert main(["solve", str(path)]) == 0
     captured = capsys.readouterr()
-    assert captured.out.split() == ["11", "22", "33", "44", "55"]
+    assert captured.out.split()[::2] == ["11", "22", "33", "44", "55"]
     assert "lines 1 to 4" in captured.err and "lines 5" not in captured.err
 
 
@@ -217,7 +216,7 @@ def test_what_is_not_text_is_a_value_error(given):
 
 def test_a_carry_passes_through_windows(monkeypatch):
     monkeypatch.setattr("digitwise.models.ripple.WINDOW", 60)  # tokens: 20 places of a sum of two
-    ours = load("addition")
+    ours = load("all")
     for text in (f"{'9' * 150} + 1", f"{'5' * 150} + {'4' * 149}5", f"{'1234567890' * 20} + {'9876543219' * 20}"):
         assert ours.solve(text, check=True).right
     assert ours.solve(f"{'9' * 150} + 1").rounds < 30  # a window begins where the one below came to rest
@@ -230,8 +229,10 @@ def test_what_a_model_does_not_know_is_said(run, capsys):
     assert "not 3 summands" in line
     (line,) = says(capsys, "solve", "1 + 2", "--model", "nowhere", code=2)
     assert "no model 'nowhere'" in line
-    (line,) = says(capsys, "solve", "12345 * 123456", code=2)
-    assert "no bundled model supports 5-digit multiplier" in line
+    (line,) = says(capsys, "solve", "12 / 34", code=2)
+    assert "a divisor of 2 digits is not supported" in line
+    (line,) = says(capsys, "solve", "1 - 900", "--model", run.folder, code=2)
+    assert "larger number first" in line
 
 
 @pytest.mark.parametrize(
@@ -330,7 +331,7 @@ def test_the_hub_gets_a_model_with_its_card(run, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", bundled())
 def test_bundled_models_answer_right(name):
     ours = load(name)
-    examples = {"+": "999999 + 1", "-": "1000000 - 1", "*": "9 * 99999"}
+    examples = {"+": "999999 + 1", "-": "1000000 - 1", "*": "9 * 99999", "?": "1000 ? 999", "/": "1000000 / 7"}
     for operator in {kind.operator for kind in ours.task.kinds}:
         assert ours.solve(examples[operator], check=True).right, (name, operator)
     assert {"Data", "Time", "Seeds", "Limits"} <= set(ours.card.replace("**", " ").replace(":", " ").split())
@@ -338,4 +339,4 @@ def test_bundled_models_answer_right(name):
 
 def test_bundled_models_are_small():
     sizes = [path.stat().st_size for path in Path(solver_module.BUNDLED).rglob("*") if path.is_file()]
-    assert sum(sizes) <= 8_000_000
+    assert sum(sizes) <= 10_000_000

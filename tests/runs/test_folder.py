@@ -101,7 +101,7 @@ def test_a_start_that_was_cut_off_blocks_nothing(run):
 
 
 def test_flipped_bytes_of_weights_are_noticed_and_the_file_is_named(trained, tmp_path):
-    path = trained._weights(20)
+    path = trained.weights(20)
     whole = path.read_bytes()
     for position in (len(whole) // 2, len(whole) - 3):
         path.write_bytes(whole[:position] + bytes([whole[position] ^ 64]) + whole[position + 1 :])
@@ -129,7 +129,7 @@ def test_checkpoints_can_be_read_by_whom_the_umask_lets(tmp_path):
         run.save_state({"step": 1})
     finally:
         os.umask(old)
-    for path in (run._weights(1), run.folder / "state.pt", run.folder / "config.json"):
+    for path in (run.weights(1), run.folder / "state.pt", run.folder / "config.json"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o644, path
 
 

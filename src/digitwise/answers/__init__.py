@@ -53,6 +53,8 @@ class Problem:
         if operator == "/":
             if others == ["0"]:
                 raise ValueError("nothing can be divided by 0")
+            if len(others[0]) > 1:
+                raise ValueError(f"a divisor of {len(others[0])} digits is not supported: divide by one digit")
             return cls(Kind("/", len(others[0])), (first, *others), text)
         return cls(Kind(operator, len(numbers)), (first, *others), text)
 

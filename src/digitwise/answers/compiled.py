@@ -37,7 +37,7 @@ class Compiled:
     def admitted(self, problem: Problem) -> Problem:
         claim = self.certificate.claim
         same = claim_of(problem.kind) == claim or (claim == "sums" and problem.kind.operator == "+")
-        if not same or (problem.kind.operator == "/" and problem.kind.size > 1):
+        if not same:
             raise ValueError(f"model {self.name} does not support {problem.kind}: its claim is that {THEOREMS[claim]}")
         refuse_long(problem, self.name)
         return problem

@@ -20,6 +20,8 @@ PROVEN = {
     "division": "division",
 }
 """The bundled model that is proven right, for each claim."""
+UNPROVEN = "all"
+"""The bundled model for differences as long as no proven one is bundled; it wants the larger number first."""
 AT_ONCE = 1024
 """Problems in one batch."""
 CELLS = 2**25
@@ -54,10 +56,13 @@ class Solves(Protocol):
 
 
 def model_for(problem: Problem) -> str:
-    """The name of the bundled model that is proven right for this kind of problem."""
-    if problem.kind.operator == "/" and problem.kind.size > 1:
-        raise ValueError(f"no bundled model supports a {problem.kind}, only division by one digit")
-    return PROVEN[claim_of(problem.kind)]
+    """The name of the bundled model for this kind of problem, the proven one if there is one."""
+    name = PROVEN[claim_of(problem.kind)]
+    if (BUNDLED / name).is_dir():
+        return name
+    if problem.kind.operator != "-":
+        raise ValueError(f"no bundled model supports a {problem.kind}")
+    return UNPROVEN
 
 
 def refuse_long(problem: Problem, name: str, longest: int | None = None) -> None:

@@ -37,10 +37,8 @@ class Model(nn.Module):
 
     def finite(self) -> "Model":
         """Return the model, if its cells tell each other finitely many things, so that every case can be checked."""
-        raise ValueError(
-            "this model cannot be proven: its cells tell each other their whole state, or it has no cells, and there is"
-            " no end of cases. Models with --architecture messages can"
-        )
+        reason = "its cells tell each other their whole state, or it has no cells, and there is no end of cases"
+        raise ValueError(f"this model cannot be proven: {reason}. Models with --architecture messages can")
 
     def pay(self) -> Tensor | float:
         """Return what the last forward adds to the loss of its answers."""

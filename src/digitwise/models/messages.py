@@ -60,7 +60,7 @@ class Messages(Blueprint):
     """Price of hard bits outside of their margins."""
 
     def __post_init__(self) -> None:
-        self.cell()  # refuses sizes that do not fit each other
+        self.encoder()  # refuses sizes that do not fit each other
         if not (1 <= self.along <= 8 and 0 <= self.across <= 8):
             raise ValueError("a message has at most 8 bits, and at least one along its row")
         if not 0 < self.hard <= 1:
@@ -70,7 +70,7 @@ class Messages(Blueprint):
     def bits(self) -> tuple[int, int]:
         return self.along, self.across
 
-    def cell(self) -> Architecture:
+    def encoder(self) -> Architecture:
         return Architecture(self.layers, 1, 1, self.width, self.heads, self.feedforward)
 
     def smallest(self) -> Blueprint:
@@ -86,7 +86,7 @@ class Speakers(Cell):
     joins = True
 
     def __init__(self, blueprint: Messages, encoding: Encoding, symbols: int, answers: int):
-        super().__init__(blueprint.cell(), blueprint.bits, encoding, symbols, answers)
+        super().__init__(blueprint.encoder(), blueprint.bits, encoding, symbols, answers)
         self.blueprint = blueprint
         self._remembered: list[tuple[Coordinates, Wiring]] = []
         self._price: Tensor | float = 0.0

@@ -137,8 +137,6 @@ class Run:
     def drop_state(self) -> None:
         (self.folder / "state.pt").unlink(missing_ok=True)
 
-    # Metrics
-
     def log(self, **row: Any) -> None:
         path = self.folder / "metrics.jsonl"
         try:
