@@ -43,9 +43,9 @@ class Prover:
         """The same number of problems, some of them practice of the same kinds."""
         here = {kind for kind, _ in problems.by_kind()}
         known = [text for text in self.practice if kind_of(text) in here]
-        if not known:
-            return problems
         count = len(problems) // SHARE
+        if not known or not count:
+            return problems
         chosen = [known[index] for index in rng.integers(0, len(known), count)]
         return problems[: len(problems) - count].joined(self.experiment.task.read(chosen))
 

@@ -1,0 +1,82 @@
+"""Training that ends in a proof, or goes on with what is wrong; interrupted or not, it is the same training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from digitwise.paper import arms
+from digitwise.runs.certify import certify
+from digitwise.runs.evaluation import load_model
+from digitwise.runs.folder import Run
+from digitwise.runs.proving import Prover, is_enough
+from digitwise.runs.training import Source, train
+
+
+def small(arm, steps=30, most=120):
+    experiment = arms("proof", "smoke")[arm]
+    training = replace(experiment.training, steps=steps, until_proven=most, save_seconds=0.0)
+    return replace(experiment, training=training, architecture=replace(experiment.architecture, hard=0.5))
+
+
+def test_an_untrained_network_is_refuted_by_a_problem_it_gets_wrong():
+    for arm in ("sum", "difference", "division"):
+        experiment = small(arm)
+        report = certify(experiment, experiment.build())
+        assert report.verdict == "refuted" and report.wrong and report.problems
+        assert len(report.problems[0]) <= len(report.problems[-1])
+
+
+def test_training_goes_on_until_its_limit_and_tells_what_is_wrong(tmp_path):
+    run = Run.create(tmp_path / "run", small("sum", most=100))
+    train(run)
+    assert run.finished and run.checkpoints()[-1] == 100
+    found = run.proof()
+    assert found["step"] == 100 and found["verdict"] == "refuted" and not found["enough"] and found["shown"]
+    assert [row["step"] for row in run.metrics() if "verdict" in row] == [50, 100]
+
+
+def test_an_interrupted_training_is_the_same_training(tmp_path):
+    whole, parts = (Run.create(tmp_path / name, small("division")) for name in ("whole", "parts"))
+    train(whole)
+
+    class Halt(Exception):
+        pass
+
+    for stop in (37, 74):
+
+        def halt(step, loss, stop=stop):
+            if step == stop:
+                raise Halt
+
+        with pytest.raises(Halt):
+            train(parts, halt)
+    train(parts)
+    first, second = (load_model(run, run.checkpoints()[-1]).state_dict() for run in (whole, parts))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert whole.proof() | {"seconds": 0} == parts.proof() | {"seconds": 0}
+
+
+def test_practice_is_short_and_of_the_kinds_of_the_batch():
+    experiment = small("difference")
+    prover = Prover(experiment, experiment.build(), {"practice": ["200 - 191", "3 ? 12", "191 - 600"], "loss": 0.01})
+    rng = np.random.default_rng(0)
+    task = experiment.task
+    for kind in task.kinds:
+        problems = task.draw(experiment.data, rng, 16, kind)
+        mixed = prover.mix(problems, rng)
+        assert len(mixed) == 16 and {k for k, _ in mixed.by_kind()} == {kind}
+        assert set(task.render(mixed)[-2:]) <= set(prover.practice)
+    report = prover.check(experiment.build())
+    assert not is_enough(report)
+    assert all(len(n) <= 5 for text in prover.practice for n in text.split())
+    assert Source(experiment, prover).draws(3)[0].tokens.shape[0] == 16 // experiment.training.draws
+
+
+def test_a_mean_of_weights_cannot_be_proven():
+    experiment = small("sum")
+    with pytest.raises(ValueError, match="average 0"):
+        replace(experiment.training, average=0.9)
+    with pytest.raises(ValueError, match="must not be below steps"):
+        replace(experiment.training, until_proven=10)
