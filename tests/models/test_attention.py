@@ -8,7 +8,7 @@ from torch import nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.data import UniformLengths
-from digitwise.encodings import Absolute, ByPlace, HeadGroups, Nothing, Relative, Sum
+from digitwise.encodings import Absolute, ByPlace, HeadGroups, Nothing, Relative, Shape, Sum
 from digitwise.models.attention import PairwiseAttention, standing_at
 from digitwise.models.encoder import Architecture, Encoder
 from digitwise.rng import generator
@@ -176,3 +176,21 @@ def test_inside_the_encoder_of_torch(training):
         assert (other - same)[seen].abs().max() > 1e-2
         with pytest.raises(ValueError, match="standing_at"):
             ours(x)
+
+
+@pytest.mark.parametrize("encoding", [Relative(0.5), Relative(0.5, reach=3)], ids=str)
+def test_few_queries_of_many_tokens_get_the_same_scores(encoding):
+    """Slices of the table and a vector for each pair: equal scores, and equal gradients of queries and table."""
+    position = torch.arange(9)
+    coordinates = Coordinates(position, position, position, position)
+    vectors = encoding.build(Shape(1, 2, 4, 8), Extent(12, (12,))).double()
+    few = torch.randn(2, 2, 9, 4, dtype=torch.double, requires_grad=True)
+    many = few.detach().repeat(3, 1, 1, 1).requires_grad_()
+    prepared = vectors.prepare(coordinates)
+    by_slices, by_pairs = (vectors.scores(0, queries, prepared) for queries in (few, many))
+    torch.testing.assert_close(by_slices, by_pairs[:2])
+    along = torch.randn_like(by_slices)
+    of_few, table = torch.autograd.grad(by_slices, [few, vectors.tables[0]], along)
+    of_many, same_table = torch.autograd.grad(by_pairs[:2], [many, vectors.tables[0]], along)
+    torch.testing.assert_close(of_few, of_many[:2])
+    torch.testing.assert_close(table, same_table)

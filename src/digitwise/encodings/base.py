@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings.symmetry import Symmetry
@@ -81,6 +82,13 @@ class Pairwise(Encoding):
         return PairwiseVectors(self, shape, extent)
 
 
+class Classes(NamedTuple):
+    """Which pairs share a vector."""
+
+    of_pairs: Tensor  # [N, N], or [B, N, N] where rows differ
+    firsts: list[int] | None  # each query's class of the first key, if classes fall by one from key to key
+
+
 class PairwiseVectors(Vectors):
     """One table of vectors per layer, shared by its heads, added to the keys (Shaw et al. 2018, key side only)."""
 
@@ -93,19 +101,54 @@ class PairwiseVectors(Vectors):
     def pairwise(self) -> list[Tensor]:
         return list(self.tables)
 
-    def prepare(self, coordinates: Coordinates) -> Tensor:
+    def prepare(self, coordinates: Coordinates) -> Classes:
         if coordinates.position.ndim == 1:
             classes = self.statement.classes(coordinates, self.extent)
         else:
             rows = (Coordinates(*row) for row in zip(*coordinates, strict=True))
             classes = torch.stack([self.statement.classes(row, self.extent) for row in rows])
-        return within(classes, len(self.tables[0]), "a pair of positions")
+        within(classes, len(self.tables[0]), "a pair of positions")
+        sliding = classes.ndim == 2 and bool((classes[:, :-1] - classes[:, 1:] == 1).all())
+        return Classes(classes, classes[:, 0].tolist() if sliding else None)
 
-    def scores(self, layer: int, q_BHND: Tensor, prepared: Tensor) -> Tensor:
-        if prepared.ndim == 3:  # classes differ from row to row: the product with the whole table, then each pair's own
-            return torch.take_along_dim(q_BHND @ self.tables[layer].T, prepared[:, None], -1)
-        p_NND = nn.functional.embedding(prepared, self.tables[layer])  # p[i, j] = table[classes(i, j)]
+    def scores(self, layer: int, q_BHND: Tensor, prepared: Classes) -> Tensor:
+        (classes, firsts), table = prepared, self.tables[layer]
+        if classes.ndim == 3:  # classes differ from row to row: the product with the whole table, then each pair's own
+            return torch.take_along_dim(q_BHND @ table.T, classes[:, None], -1)
+        batch, heads, count, _ = q_BHND.shape
+        if firsts is not None and count > batch * heads:
+            return SlidingScores.apply(q_BHND, table.to(q_BHND.dtype), firsts)
+        p_NND = nn.functional.embedding(classes, table)  # p[i, j] = table[classes(i, j)]
         return torch.einsum("bhid,ijd->bhij", q_BHND, p_NND)
+
+
+class SlidingScores(torch.autograd.Function):
+    """The same from a slice of the table for each query, in place of a vector for each pair.
+
+    That saves the memory of the vectors, and time where they are larger than the queries of the whole batch.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, q_BHND: Tensor, table: Tensor, firsts: list[int]) -> Tensor:
+        batch, heads, count, size = q_BHND.shape
+        ctx.shape, ctx.starts = q_BHND.shape, [len(table) - 1 - first for first in firsts]
+        q_AND, backwards = q_BHND.reshape(-1, count, size), table.flip(0)  # A = B H; classes fall from key to key
+        scores_ANN = q_AND.new_empty(batch * heads, count, count)
+        for query, start in enumerate(ctx.starts):
+            torch.mm(q_AND[:, query], backwards[start : start + count].T, out=scores_ANN[:, query])
+        ctx.save_for_backward(q_AND, backwards)
+        return scores_ANN.view(batch, heads, count, count)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient_BHNN: Tensor) -> tuple[Tensor, Tensor, None]:
+        q_AND, backwards = ctx.saved_tensors
+        gradient_ANN, count = gradient_BHNN.flatten(0, 1), q_AND.shape[1]
+        of_q_AND, of_table = torch.empty_like(q_AND), torch.zeros_like(backwards)
+        for query, start in enumerate(ctx.starts):
+            torch.mm(gradient_ANN[:, query], backwards[start : start + count], out=of_q_AND[:, query])
+            of_table[start : start + count].addmm_(gradient_ANN[:, query].T, q_AND[:, query])
+        return of_q_AND.view(ctx.shape), of_table.flip(0), None
 
 
 def total(terms: Iterable[Tensor | None]) -> Tensor | None:

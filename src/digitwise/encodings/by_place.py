@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from digitwise.coordinates import Coordinates, Extent
-from digitwise.encodings.base import Pairwise, PairwiseVectors, Shape, Vectors
+from digitwise.encodings.base import Classes, Pairwise, PairwiseVectors, Shape, Vectors
 from digitwise.encodings.symmetry import ByOperandAndPlace, NumbersOnly, SameForEveryQuery, Symmetry
 
 
@@ -110,7 +110,7 @@ class NumberVectors(PairwiseVectors):
         token_BM, present_BM = (part.expand(batch, -1) for part in prepared)
         cells = token_BM.shape[1]
         q_BHMD = torch.take_along_dim(q_BHND, token_BM[:, None, :, None], 2)
-        added_BHMM = super().scores(layer, q_BHMD, self.classes)
+        added_BHMM = super().scores(layer, q_BHMD, Classes(self.classes, None))
         added_BHMM = added_BHMM * (present_BM[:, None, :, None] & present_BM[:, None, None, :])
         # First the keys go back to their tokens, then the queries; cells without a token carry zeros.
         keys, queries = token_BM[:, None, None, :], token_BM[:, None, :, None]

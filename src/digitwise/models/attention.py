@@ -67,7 +67,7 @@ def attend(
     q_BHND: Tensor, k_BHND: Tensor, v_BHND: Tensor, positional: Positional, dropout: Callable[[Tensor], Tensor]
 ) -> tuple[Tensor, Tensor]:
     """What queries collect of the values `[B, N, W]`, and by which weights."""
-    q_BHND = q_BHND / math.sqrt(q_BHND.shape[-1])
+    q_BHND = (q_BHND / math.sqrt(q_BHND.shape[-1])).contiguous()  # two products read it
     scores_BHNN = q_BHND @ k_BHND.mT
     added_BHNN = positional(q_BHND)
     if added_BHNN is not None:
