@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from digitwise.machines import CLAIMS
-from digitwise.machines.table import NOTHING, Answered, Situation, Situations, Table, Told
+from digitwise.machines.table import NOTHING, Situation, Table, Told
 from digitwise.machines.walk import Walk
 from digitwise.tables import read_json, replacing
 from digitwise.tasks.symbols import PAD, SIGNS
@@ -47,7 +47,7 @@ class Certificate(NamedTuple):
         """The table as a machine that runs problems; a situation that it lacks is an error."""
         owns = sorted({situation.own for situation in self.table})
         digits = len(next(iter(self.table)).digits)
-        table = Table(owns, digits, self.bits, _refuse)
+        table = Table(owns, digits, self.bits, None)
         own, seen, along, across = (np.array(part) for part in zip(*self.table, strict=True))
         numbers = table.number(table.combination(own, list(seen.T)), along, across)
         for known, column in zip(
@@ -55,10 +55,6 @@ class Certificate(NamedTuple):
         ):
             known[numbers] = column
         return table
-
-
-def _refuse(situations: Situations) -> Answered:
-    raise ValueError("the certificate has no entry for a situation that occurs: it is incomplete")
 
 
 def fingerprint(weights: Path) -> str:

@@ -81,7 +81,7 @@ def _entering(table: Table, start_SL: Ints, blocks: int) -> Ints:
     while True:
         codes = np.unique(np.append(table.along[table.along != -2], NOTHING)).astype(np.int64)
         lanes = start_SL.shape[1]
-        leaves = _steps(table, np.repeat(start_SL, len(codes), axis=1), np.tile(codes, lanes))[-1]
+        leaves = _steps(table, np.repeat(start_SL, len(codes), axis=1), np.tile(codes, lanes), sure=False)[-1]
         leaves_BKC = leaves.reshape(-1, blocks, len(codes))
         where = np.full(table.codes[0] + 1, -1)
         where[codes] = np.arange(len(codes))  # the code of nothing, -1, is the last entry
@@ -93,8 +93,9 @@ def _entering(table: Table, start_SL: Ints, blocks: int) -> Ints:
             return enters_BK.ravel()
 
 
-def _steps(table: Table, start_SL: Ints, code_L: NDArray) -> NDArray[np.int16]:
-    """What is heard at every step of every lane, and what is said at the last: `[S + 1, L]`."""
+def _steps(table: Table, start_SL: Ints, code_L: NDArray, sure: bool = True) -> NDArray[np.int16]:
+    """What is heard at every step of every lane, and what is said at the last: `[S + 1, L]`. Unless it is sure that the
+    first codes can be heard there, a complete table need not know what follows; such lanes are never used."""
     heard_SL = np.empty((len(start_SL) + 1, len(code_L)), dtype=np.int16)
     heard_SL[0] = code_L
     times, along = table.codes[1], table.along
@@ -102,7 +103,8 @@ def _steps(table: Table, start_SL: Ints, code_L: NDArray) -> NDArray[np.int16]:
         number_L = (heard_SL[step] + np.int64(1)) * times + start_L
         said_L = along[number_L]
         if said_L.min() < NOTHING:  # unknown
-            table.know(number_L)
-            said_L = along[number_L]
+            if sure or table.ask is not None:
+                table.know(number_L)
+            said_L = np.maximum(along[number_L], NOTHING)
         heard_SL[step + 1] = said_L
     return heard_SL

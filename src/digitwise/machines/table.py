@@ -63,9 +63,10 @@ Ask = Callable[[Situations], Answered]
 
 
 class Table:
-    """`owns`: the symbols that cells can have; `digits`: how many each of them sees; `bits` along a row and across."""
+    """`owns`: the symbols that cells can have; `digits`: how many each of them sees; `bits` along a row and across;
+    without somebody to `ask` the table is complete, and has no situation that cannot occur."""
 
-    def __init__(self, owns: Sequence[int], digits: int, bits: tuple[int, int], ask: Ask):
+    def __init__(self, owns: Sequence[int], digits: int, bits: tuple[int, int], ask: Ask | None):
         self.owns, self.digits, self.bits, self.ask = list(owns), digits, bits, ask
         self.codes = tuple(2**count + 1 if count else 1 for count in bits)
         size = (1 + len(owns) * SEEN**digits) * self.codes[0] * self.codes[1]
@@ -102,6 +103,8 @@ class Table:
         """Ask about those of these situations that are unknown."""
         new = np.unique(numbers[self.symbol[numbers] == UNKNOWN])
         if len(new):
+            if self.ask is None:
+                raise ValueError("the certificate has no entry for a situation that occurs: it is incomplete")
             found = self.ask(self.situations(new))
             self.symbol[new], self.along[new], self.across[new] = found.symbol_A, found.along_A, found.across_A
             self.confidence[new] = found.confidence_A
