@@ -28,7 +28,7 @@ from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run, find_runs
-from digitwise.runs.results import over_seeds, whole_answers
+from digitwise.runs.results import load_measured, over_seeds, whole_answers
 from digitwise.tasks import TextAddition
 
 ROOT = Path(__file__).parent.parent
@@ -320,10 +320,38 @@ def settings(experiment: Experiment) -> dict[str, str]:
     }
 
 
+def proofs(argument: str) -> str:
+    """Every seed of the models that are trained until they are proven, and what they were tested on beside."""
+    found = load_measured(ROOT / argument) or []
+    names = ("claim", "seed", "verdict", "step", "situations", "wrong", "logit", "bit")
+    rows = [{name: row[name] for name in names} | {"minutes": round(row["seconds"] / 60, 1)} for row in found]
+    tested: dict[str, list[int]] = {}
+    for row in found:
+        for name, value in row.items():
+            if isinstance(value, list):
+                right, of = tested.setdefault(f"{row['claim']}: {name}", [0, 0])
+                tested[f"{row['claim']}: {name}"] = [right + value[0], of + value[1]]
+    beside = "\n".join(f"- {name}: {right:,} of {of:,} right" for name, (right, of) in tested.items())
+    return f"```\n{tables.text(rows)}\n```\n\nTested beside the proof, over all proven seeds:\n\n{beside}\n"
+
+
 MAKERS = {
     maker.__name__: maker
     for maker in (
-        attempt, bench, claims, experiments, goals, nines, prediction, rooms, seeds, sentences, table, tree, words,
+        attempt,
+        bench,
+        claims,
+        experiments,
+        goals,
+        nines,
+        prediction,
+        proofs,
+        rooms,
+        seeds,
+        sentences,
+        table,
+        tree,
+        words,
     )
 }
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from digitwise.cli import main
 from digitwise.paper import arms
 from digitwise.runs.certify import certify
 from digitwise.runs.evaluation import load_model
@@ -80,3 +81,10 @@ def test_a_mean_of_weights_cannot_be_proven():
         replace(experiment.training, average=0.9)
     with pytest.raises(ValueError, match="must not be below steps"):
         replace(experiment.training, until_proven=10)
+
+
+def test_until_proven_is_an_option_of_train(capsys):
+    assert main(["train", "proof", "--arm", "sum", "--until-proven", "--show"]) == 0
+    assert "until_proven" in capsys.readouterr().out
+    assert main(["train", "quickstart", "--arm", "relative", "--until-proven", "--show"]) == 2
+    assert "cannot be proven" in capsys.readouterr().err

@@ -87,6 +87,7 @@ def parser() -> Parser:
     sub.add_argument("--arm", help="train only this one of the recipe's models")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
     sub.add_argument("--resume", type=Path, metavar="RUN", help="go on with an interrupted run")
+    sub.add_argument("--until-proven", action="store_true", help="check every case, and go on until none is wrong")
     sub.add_argument("--show", action="store_true", help="print all fields and their values, and train nothing")
 
     sub = command("eval", models.evaluate, "Test checkpoints of runs: exact match by length, every symbol counted.")
@@ -220,7 +221,7 @@ def parser() -> Parser:
 
 #: Options of `train` itself, with whether each takes a value; all others are fields of the experiment.
 OF_TRAIN = {"--profile": True, "--arm": True, "--out": True, "--resume": True, "--import": True}
-OF_TRAIN |= {"--show": False, "--json": False, "--csv": False, "--help": False}
+OF_TRAIN |= {"--until-proven": False, "--show": False, "--json": False, "--csv": False, "--help": False}
 
 
 def split_changes(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:

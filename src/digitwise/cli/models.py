@@ -40,6 +40,8 @@ def train(options: argparse.Namespace) -> int | None:
             raise ValueError(f"recipe {options.recipe} trains no model: digitwise reproduce {options.recipe}")
         chosen = {arm: e for arm, e in chosen.items() if options.arm in (None, arm)}
         experiments = {arm: override(e, options.changes, CHOICES) for arm, e in chosen.items()}
+        if options.until_proven:
+            experiments = {arm: proof.until_proven(e) for arm, e in experiments.items()}
         if options.show:
             show(options, {arm: describe(e) for arm, e in experiments.items()}, [
                 {"arm": arm, "field": path, "value": str(value)}

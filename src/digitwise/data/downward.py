@@ -15,11 +15,11 @@ from digitwise.numbers.digits import Digits
 from digitwise.tasks.base import Distribution
 
 Ints = NDArray[np.int64]
-SHORT = (0.3, 0.3, 0.2, 0.1, 0.1)
+SHORT = (0.25, 0.25, 0.3, 0.1, 0.1)
 """Shares of batches with numbers of at most 1, 2, ... digits; the last share is for all that are longer."""
 
 
-SHARES = (0.45, 0.1, 0.1, 0.05, 0.1, 0.2)
+SHARES = (0.35, 0.1, 0.1, 0.05, 0.1, 0.3)
 """Of pairs of numbers: any, equal at the top, equal at the bottom, equal, near, with borrows through zeros."""
 
 

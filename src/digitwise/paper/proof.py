@@ -51,7 +51,7 @@ def experiments(profile: str) -> Arms:
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),
-            replace(LARGE_CELL, along=4, across=4), steps=4500, most=15_000, draws=8,
+            replace(LARGE_CELL, across=4), steps=4500, most=15_000, draws=8,
         ),
         "division": _experiment(
             Division(), ShortFirst(5), ByColumn(("higher",), deviation=told_apart), replace(LARGE_CELL, hard=0.3),
