@@ -44,7 +44,8 @@ def test_tables_write_what_cells_write_in_order(arm):
         found = answer(model, batch)
         assert (found.symbols_BS == logits.argmax(-1)).all()
         assert torch.allclose(found.confidence_BS, logits.softmax(-1).amax(-1), atol=1e-3)
-        assert len({tuple(row) for row in found.symbols_BS.tolist()}) > 1
+        distinct = {tuple(row) for row in found.symbols_BS.tolist()}
+        assert len(distinct) > 1 or kind.operator == "?"  # one symbol, which can be the same for all of twelve
 
 
 def test_a_table_forgets_when_weights_change():
