@@ -15,6 +15,9 @@ from digitwise.runs.proving import Prover, is_enough
 from digitwise.runs.training import Source, train
 
 
+PRACTICE = {"practice": ["200 - 191", "3 ? 12", "191 - 600"], "loss": 0.01, "calm": False}
+
+
 def small(arm, steps=30, most=120):
     experiment = arms("proof", "smoke")[arm]
     training = replace(experiment.training, steps=steps, until_proven=most, save_seconds=0.0)
@@ -61,7 +64,7 @@ def test_an_interrupted_training_is_the_same_training(tmp_path):
 
 def test_practice_is_short_and_of_the_kinds_of_the_batch():
     experiment = small("difference")
-    prover = Prover(experiment, experiment.build(), {"practice": ["200 - 191", "3 ? 12", "191 - 600"], "loss": 0.01})
+    prover = Prover(experiment, experiment.build(), PRACTICE)
     rng = np.random.default_rng(0)
     task = experiment.task
     for kind in task.kinds:

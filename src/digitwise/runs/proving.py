@@ -35,9 +35,12 @@ class Prover:
         self.experiment, self.hard = experiment, cast(Speakers, model.finite()).blueprint.hard
         self.practice: list[str] = list(state["practice"]) if state else []
         self.loss = float(state["loss"]) if state else 1.0
+        self.calm = bool(state["calm"]) if state else False
+        """Nothing was wrong once: from then on the rate stays at its floor, so that only the margins still grow. At the
+        rate of the schedule a difference was lost again."""
 
     def state(self) -> dict[str, Any]:
-        return {"practice": self.practice, "loss": self.loss}
+        return {"practice": self.practice, "loss": self.loss, "calm": self.calm}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
         """The same number of problems, some of them practice of the same kinds."""
@@ -54,6 +57,7 @@ class Prover:
 
     def check(self, model: Model) -> Report:
         report = certify(self.experiment, model)
+        self.calm = self.calm or not report.wrong
         if self.practice or self.loss < LOW:
             task, longest = self.experiment.task, self.experiment.trained_length
             short = [text for text in report.practice if _longest(text) <= longest and task.fitting([text]) == task]

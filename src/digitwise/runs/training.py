@@ -145,7 +145,8 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
             losses = [partial(loss_on, *batches) for batches in together]
             engine.plain_model.progress = step / training.steps
             with seeded(experiment.seed, "dropout", step, engine.rank):
-                loss, norm = engine.step(losses, rate_at(step, training), training.clip)
+                rate = training.rate * training.floor if prover and prover.calm else rate_at(step, training)
+                loss, norm = engine.step(losses, rate, training.clip)
             average.update(engine.plain_model, step)
             done = step + 1
             if not math.isfinite(loss):
