@@ -112,7 +112,14 @@ def prove(build: Path, claim: str, table: list) -> subprocess.CompletedProcess:
     certificate.write_text(
         json.dumps({"format": 1, "claim": claim, "weights": weights, "bits": [5, 5], "table": table})
     )
-    command = ["make", "--no-print-directory", "proof", f"CERTIFICATES={certificate}", f"PROOF={build}", f"PYTHON={sys.executable}"]
+    command = [
+        "make",
+        "--no-print-directory",
+        "proof",
+        f"CERTIFICATES={certificate}",
+        f"PROOF={build}",
+        f"PYTHON={sys.executable}",
+    ]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
@@ -181,7 +188,10 @@ def test_certificates_of_other_forms_are_refused(build, line):
 
 def test_nothing_to_prove(build):
     done = subprocess.run(
-        ["make", "--no-print-directory", "proof", "CERTIFICATES=", f"PROOF={build}"], cwd=ROOT, capture_output=True, text=True
+        ["make", "--no-print-directory", "proof", "CERTIFICATES=", f"PROOF={build}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0
     assert "no certificates" in done.stderr

@@ -14,7 +14,6 @@ from digitwise.runs.folder import Run
 from digitwise.runs.proving import Prover, is_enough
 from digitwise.runs.training import Source, train
 
-
 PRACTICE = {"practice": ["200 - 191", "3 ? 12", "191 - 600"], "loss": 0.01, "calm": False}
 
 
