@@ -237,7 +237,7 @@ def test_a_figure_says_what_it_is_called(root, capsys, tmp_path):
 
 def test_ls_models(capsys):
     rows = {row["name"]: row for row in json.loads(succeeds(capsys, "ls", "models", "--json"))}
-    assert "difference" in rows["all"]["kinds"] and rows["addition"]["from"] == "recipe proof, seed 10"
+    assert "comparison" in rows["difference"]["kinds"] and rows["addition"]["from"] == "recipe proof, seed 10"
     assert all(Path(row["folder"]).is_dir() for row in rows.values())
 
 
