@@ -81,4 +81,5 @@ class Compared(Distribution):
 
 def _most(rng: np.random.Generator, longest: int) -> int:
     shares = np.array(SHORT[:longest])
-    return min(int(rng.choice(len(shares), p=shares / shares.sum())) + 1, longest) if longest <= len(SHORT) else longest
+    drawn = int(rng.choice(len(shares), p=shares / shares.sum())) + 1
+    return longest if drawn == len(shares) else drawn

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from digitwise.machines.run import Layout, run
+from digitwise.machines.layout import lay_out
+from digitwise.machines.run import run
 from digitwise.machines.table import NOTHING, Ints, Situation, Table
 from digitwise.machines.walk import ACROSS, ALONG, OVER, READ, SEEN, State, Tell, Walk, phase_after, value
+from digitwise.tasks.problems import Kind
 from digitwise.tasks.symbols import PAD, PLUS, SPELLING, TIMES
 
 ROUNDS = 36
@@ -96,7 +98,7 @@ def _walk(tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Ite
             done.add((state, step.situation))
             fits_along, fits_across = carries.of[along] == step.carry, results.of[across] == step.result
             if (step.used & READ and symbol != step.symbol) or not (fits_along and fits_across):
-                walk.wrong.setdefault(step.situation, (state[1], results.of.get(step.situation.across, 0)))
+                walk.wrong[step.situation] = None
             if fits_along:
                 states.add((along, *step.after))
             if fits_across:
@@ -130,16 +132,19 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
         if not any(left.values()):
             break
         rows = 1 + round_ % 3 if claim == "product" else 2 + round_ % 4
-        numbers = _numbers(rng, 20_000, rows, claim)
-        layout, texts = (_product if claim == "product" else _sum)(table, numbers)
+        kind = Kind("*" if claim == "product" else "+", rows)
+        values = _numbers(rng, 20_000, rows, claim)
+        digits = (values[..., None] // 10 ** np.arange(LONGEST) % 10).astype(np.uint8)
+        multipliers, numbers = np.split(digits, [bool(kind.factor)], axis=1)
+        layout = lay_out(table, kind, numbers, multipliers.reshape(len(digits), -1))
         met_BRP = np.stack([row.numbers_BP for row in run(table, layout)], axis=1)
         for situation, count in left.items():
-            own, digits, along, across = situation
-            number = table.number(table.combination(np.array(own), [np.array(d) for d in digits]), along, across)
+            own, seen, along, across = situation
+            number = table.number(table.combination(np.array(own), [np.array(d) for d in seen]), along, across)
             if count:
                 hits = np.flatnonzero((met_BRP == number).any((1, 2)))[:count]
                 left[situation] -= len(hits)
-                found += [texts(problem) for problem in hits]
+                found += [f" {kind.operator} ".join(map(str, values[problem])) for problem in hits]
     return sorted(dict.fromkeys(found), key=len)
 
 
@@ -159,25 +164,3 @@ def _numbers(rng: np.random.Generator, count: int, rows: int, claim: str) -> Int
     few = rng.choice([0, 1, 8, 9], (count, rows)) @ 10 ** np.arange(rows)
     few = np.where(few < 10 ** (rows - 1), few + 9 * 10 ** (rows - 1), few)
     return np.concatenate([np.where(rng.random((count, 1)) < 0.5, multiplier, few[:, None]), values], axis=1)
-
-
-def _symbols(values: Ints, places: int) -> Ints:
-    """Digits `[..., places]`, lowest first, pads above."""
-    over = values[..., None] // 10 ** np.arange(places)
-    return np.where((over > 0) | (np.arange(places) == 0), over % 10, PAD)
-
-
-def _sum(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
-    combination = table.combination(np.array(PLUS), [_symbols(values, LONGEST + 1)])
-    layout = Layout(lambda row: combination[:, row], [False] * values.shape[1], 0)
-    return layout, lambda problem: " + ".join(map(str, values[problem]))
-
-
-def _product(table: Table, values: Ints) -> tuple[Layout, Callable[[int], str]]:
-    rows = len(str(values[:, 0].max()))
-    multiplier = values[:, :1] // 10 ** np.arange(rows)[::-1] % 10
-    x = _symbols(values[:, 1], LONGEST + rows)
-    combination = table.combination(np.array(TIMES), list(np.broadcast_arrays(multiplier[:, :, None], x[:, None])))
-    return Layout(lambda row: combination[:, row], [False] * rows, 1), lambda problem: " * ".join(
-        map(str, values[problem])
-    )

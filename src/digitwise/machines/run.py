@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from digitwise.machines.table import NOTHING, Ints, Table
+from digitwise.machines.table import NOTHING, UNKNOWN, Ints, Table
 
 WIDE = 256
 """Rows are cut into blocks if fewer problems than this are run at once; many keep the processor busy anyway."""
@@ -79,7 +79,7 @@ def scan(table: Table, start_BP: Ints) -> NDArray[np.int16]:
 def _entering(table: Table, start_SL: Ints, blocks: int) -> Ints:
     """The code that enters each block. Codes that nobody has said so far are left out at first."""
     while True:
-        codes = np.unique(np.append(table.along[table.along != -2], NOTHING)).astype(np.int64)
+        codes = np.unique(np.append(table.along[table.along != UNKNOWN], NOTHING)).astype(np.int64)
         lanes = start_SL.shape[1]
         leaves = _steps(table, np.repeat(start_SL, len(codes), axis=1), np.tile(codes, lanes), sure=False)[-1]
         leaves_BKC = leaves.reshape(-1, blocks, len(codes))

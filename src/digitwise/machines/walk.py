@@ -33,8 +33,8 @@ class Walk:
     tell: Tell
     used: dict[Situation, int] = field(default_factory=lambda: defaultdict(int))
     """Situations that can occur, and which of their outputs matter."""
-    wrong: dict[Situation, tuple] = field(default_factory=dict)
-    """Where a symbol or a message is wrong, with what is known about the case."""
+    wrong: dict[Situation, None] = field(default_factory=dict)
+    """Where a symbol or a message is wrong, in the order in which that was found."""
     problems: list[str] = field(default_factory=list)
     """Problems that lead to wrong symbols, shortest first, where the walk knows them."""
     meanings: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
@@ -46,7 +46,7 @@ class Walk:
         return self.tell([situation for situation, _ in asked])
 
     def is_wrong(self, situation: Situation, problem: str) -> None:
-        self.wrong.setdefault(situation, ())
+        self.wrong[situation] = None
         if problem not in self.problems:
             self.problems.append(problem)
 

@@ -35,7 +35,7 @@ class Prover:
         self.experiment, self.hard = experiment, cast(Speakers, model.finite()).blueprint.hard
         self.practice: list[str] = list(state["practice"]) if state else []
         self.loss = float(state["loss"]) if state else 1.0
-        self.calm = bool(state["calm"]) if state else False
+        self.calm = bool(state and state.get("calm"))  # states of before had none
         """Nothing was wrong once: from then on the rate stays at its floor, so that only the margins still grow. At the
         rate of the schedule a difference was lost again."""
 
