@@ -166,6 +166,7 @@ RECIPES = [
         "Addition with absolute positions, relative positions and columns: trained on sums of at most 4 digits within "
         "minutes, tested on up to 10 digits, which fill the canvas, and without a canvas on up to 50.",
         quickstart,
+        seeds=(10,),
     ),
     Recipe(
         "canvas20",
@@ -183,6 +184,8 @@ RECIPES = [
     ),
     Recipe("cure", "Addition on a canvas of 20, relative positions: plain, with dropout and decay of far vectors, "
            "sharpened, grown, and with all of it (relative).", cure, seeds=range(10, 13), checkpoints="last"),
+    Recipe("leak", "Addition on a canvas of 20: attention to digits that are further away than any in training, and "
+           "what is right without looking at them.", cure, checks=(), seeds=range(10, 13), analysis="leak"),
     Recipe("scratch50", "Addition on a canvas of 50 from the first step: as many seconds as the stages of a2 take.",
            scratch50, seeds=range(10, 13)),
     Recipe("canvas100", "Addition on a canvas of 100, relative positions: twice the paper's length.", canvas100,
