@@ -11,7 +11,7 @@ from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
-from digitwise.runs.places import home, open_or_create
+from digitwise.runs.places import home, open_or_create, seconds
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
 from digitwise.runs.training import train
 
@@ -55,7 +55,7 @@ def reproduce(
             "best on validation": side_by_side(runs, recipe, "best"),
             "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
-    trained = {str(run.folder): {"seconds": run.seconds()} | checked(run) for run in every(runs)}
+    trained = {str(run.folder): {"seconds": seconds(run)} | checked(run) for run in every(runs)}
     return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
 
 
