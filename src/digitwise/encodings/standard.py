@@ -22,9 +22,13 @@ from digitwise.encodings.symmetry import (
 
 @dataclass(frozen=True)
 class Nothing(Encoding):
-    """No positions at all: the encoder sees a bag of symbols."""
+    """No positions at all (NoPE, Kazemnejad et al. 2023): p_ij = 0, and the encoder sees a bag of symbols.
+
+    The paper is about decoders, which can count the tokens that they are allowed to see. An encoder cannot.
+    """
 
     any_length = True
+    growing = True
     symmetries = (Permutation(), ByOperandAndPlace(), NumbersOnly())
 
 
@@ -142,8 +146,14 @@ class SumVectors(Vectors):
     def prepare(self, coordinates: Coordinates) -> list[Any]:
         return [part.prepare(coordinates) for part in self.parts]
 
+    def vary(self, prepared: list[Any], batch: int) -> list[Any]:
+        return [part.vary(mine, batch) for part, mine in zip(self.parts, prepared, strict=True)]
+
     def embed(self, prepared: list[Any]) -> Tensor | None:
         return total([part.embed(mine) for part, mine in zip(self.parts, prepared, strict=True)])
+
+    def angles(self, layer: int, prepared: list[Any]) -> Tensor | None:
+        return total([part.angles(layer, mine) for part, mine in zip(self.parts, prepared, strict=True)])
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: list[Any]) -> Tensor | None:
         return total([part.scores(layer, q_BHND, mine) for part, mine in zip(self.parts, prepared, strict=True)])
@@ -204,3 +214,12 @@ class GroupVectors(SumVectors):
             [q.new_zeros(*q.shape[:2], count, count) if a is None else a for q, a in zip(queries, added, strict=True)],
             dim=1,
         )
+
+    def angles(self, layer: int, prepared: list[Any]) -> Tensor | None:
+        found = [part.angles(layer, mine) for part, mine in zip(self.parts, prepared, strict=True)]
+        first = next((angles for angles in found if angles is not None), None)
+        if first is None:
+            return None
+        each = [torch.zeros_like(first) if angles is None else angles for angles in found]
+        each = [angles.reshape(-1, 1, *first.shape[-2:]) for angles in each]
+        return torch.cat([a.expand(-1, heads, -1, -1) for a, heads in zip(each, self.heads, strict=True)], dim=1)

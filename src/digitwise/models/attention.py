@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
 from digitwise.encodings.base import total
+from digitwise.encodings.rotation import rotated
 
 #: From scaled queries to what the encoding adds to the scores of one layer, if anything.
 Positional = Callable[[Tensor], Tensor | None]
@@ -46,11 +47,17 @@ class Attention(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
+        self,
+        query_BNW: Tensor,
+        key_BNW: Tensor,
+        value_BNW: Tensor,
+        positional: Positional,
+        angles: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values."""
+        """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values. `angles`
+        are of queries and of keys."""
         q_BHND, k_BHND, v_BHND = self._by_head(query_BNW, key_BNW, value_BNW)
-        attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout)
+        attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout, angles)
         return self.out(attended_BNW), weights_BHNN
 
     def _by_head(self, *inputs_BNW: Tensor) -> Iterator[Tensor]:
@@ -64,11 +71,18 @@ class Attention(nn.Module):
 
 
 def attend(
-    q_BHND: Tensor, k_BHND: Tensor, v_BHND: Tensor, positional: Positional, dropout: Callable[[Tensor], Tensor]
+    q_BHND: Tensor,
+    k_BHND: Tensor,
+    v_BHND: Tensor,
+    positional: Positional,
+    dropout: Callable[[Tensor], Tensor],
+    angles: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """What queries collect of the values `[B, N, W]`, and by which weights."""
     q_BHND = (q_BHND / math.sqrt(q_BHND.shape[-1])).contiguous()  # two products read it
-    scores_BHNN = q_BHND @ k_BHND.mT
+    # What the encoding adds is a product with queries that are not rotated.
+    turned_BHND, k_BHND = map(rotated, (q_BHND, k_BHND), angles) if angles else (q_BHND, k_BHND)
+    scores_BHNN = turned_BHND @ k_BHND.mT
     added_BHNN = positional(q_BHND)
     if added_BHNN is not None:
         scores_BHNN += added_BHNN
@@ -159,6 +173,8 @@ class PairwiseAttention(nn.Module):
             raise ValueError(f"coordinates of {coordinates.position.shape[-1]} tokens, and {inputs[0].shape[1]} tokens")
         masks = [unseen(coordinates), *self._masks(key_padding_mask, attn_mask)]
         prepared = self.vectors.prepare(coordinates)
+        if self.training:
+            prepared = self.vectors.vary(prepared, len(inputs[0]))
         if self.vectors.embed(prepared) is not None:
             raise ValueError("absolute positions belong to the embeddings of the model around: leave Absolute out here")
 
@@ -166,7 +182,8 @@ class PairwiseAttention(nn.Module):
             added = [mask.to(q_BHND.dtype) for mask in masks if mask is not None]
             return total([self.vectors.scores(0, q_BHND, prepared), *added])
 
-        output, weights = self.attention(*inputs, positional)
+        angles = self.vectors.angles(0, prepared)
+        output, weights = self.attention(*inputs, positional, None if angles is None else (angles, angles))
         output = output if self.batch_first else output.transpose(0, 1)
         if not need_weights:
             return output, None

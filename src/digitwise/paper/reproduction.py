@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, find, law_figures, maps, proof
+from digitwise.paper import Recipe, controls, find, law_figures, maps, proof
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
@@ -215,6 +215,7 @@ def draw_laws(rows: Rows, folder: Path) -> list[Path]:
 
 ANALYSES = {
     "proof": Analysis(proof.measure, proof.draw),
+    "wiring": Analysis(controls.measure_wiring, controls.draw_wiring),
     "maps": Analysis(measure_maps, maps.draw_maps),
     "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),
     "theory": Analysis(measure_theory, draw_theory),
