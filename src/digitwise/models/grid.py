@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, PlaceVectors, Shape
 from digitwise.encodings.by_column import CLASSES
-from digitwise.models.encoder import REMEMBERED, Blueprint, Model
+from digitwise.models.base import Blueprint, Model
+from digitwise.models.encoder import REMEMBERED
 
 
 class Grid(Model):

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from digitwise.coordinates import Extent
 from digitwise.encodings import Encoding
-from digitwise.models.encoder import Blueprint, Model
+from digitwise.models.base import Blueprint, Model
 from digitwise.models.grid import Grid
 from digitwise.models.ripple import STILL
 from digitwise.rng import generator

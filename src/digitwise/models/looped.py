@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Relative
-from digitwise.models.encoder import Architecture, Blueprint, Layer, Model, initialise
+from digitwise.models.base import Blueprint, Model
+from digitwise.models.encoder import Architecture, Layer, initialise
 from digitwise.models.grid import Grid
 from digitwise.models.ripple import STILL
 
