@@ -50,7 +50,7 @@ def compare(options: argparse.Namespace) -> int | None:
             trainings = len(work.where.grid()) + len(seeds)
             steps = running.plan_of(work.where, options.out, budget, options.steps, trainings, options.profile)
             running.compare(work, steps, seeds, options.profile, bar)
-    except Stopped:
+    except (Stopped, KeyboardInterrupt):
         bar.close()
         print("stopped: the same command goes on from here", file=sys.stderr)
         return 130

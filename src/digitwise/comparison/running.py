@@ -10,16 +10,17 @@ OUT/addition-canvas/rope/seed0-time/          the same at equal time, if that is
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from digitwise.comparison.cost import cost_of, seconds_of_reference
 from digitwise.comparison.setting import TUNING_SEED, Setting, named
 from digitwise.encodings import Encoding
-from digitwise.paper.reproduction import Report, open_or_create, silent
+from digitwise.paper.reproduction import Report, silent
 from digitwise.runs.engine import locked
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.runs.places import open_or_create
 from digitwise.runs.training import train
 from digitwise.tables import read_json, replacing, rows_to_json
 
@@ -132,12 +133,6 @@ def quality(run: Run) -> tuple[float, float]:
     """Right answers to long validation problems; where there are none, how well the trained lengths were learned."""
     losses = [row["loss"] for row in run.metrics() if "loss" in row][-10:]
     return run.validation()[run.select("last")[0]], -sum(losses) / max(len(losses), 1)
-
-
-def chosen(folder: Path) -> dict[str, Any]:
-    """The settings of the reported runs of a row."""
-    run = Run.open(next(iter(sorted(folder.glob("seed*")))))
-    return {"rate": run.experiment.training.rate, "sharpness": run.experiment.training.sharpness}
 
 
 def parse_budget(text: str) -> float:

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from digitwise.comparison.running import chosen
-from digitwise.comparison.setting import LONG, TRAINED, Setting
+from digitwise.comparison.setting import LONG, REFERENCE, TRAINED, Setting
 from digitwise.counts import Count, Numbered, OverSeeds
 from digitwise.plots import Curve
 from digitwise.runs.folder import Run
@@ -70,14 +69,15 @@ def row(where: Setting, folder: Path, runs: Sequence[Run]) -> dict[str, Any]:
     shown |= {name: spread(value) for name, value in chains(runs).items()}
     training = runs[0].experiment.training
     return shown | {
+        "seeds": len(runs),
         "steps": training.steps,
         "ms per step": round(1000 * cost["seconds per step"], 1),
-        "of relative's": cost["ratio"],
+        f"{REFERENCE} = 1": cost["ratio"],
         "MB": cost["megabytes"],
         "parameters": cost["parameters"],
-        **chosen(folder),
+        "rate": training.rate,
+        "sharpness": training.sharpness,
         "tried": len(list(folder.glob("tune-*"))),
-        "seeds": len(runs),
     }
 
 
@@ -128,7 +128,7 @@ def in_cells(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         low, high = value["lowest"], value["highest"]
         return f"{value['median']:.2f}" + (f" ({low:.2f}-{high:.2f})" if low < high else "")
 
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row if name != "tried"))
     return [{name: cell(row.get(name)) for name in columns} for row in rows]
 
 

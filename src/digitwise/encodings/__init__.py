@@ -8,9 +8,10 @@ from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors
 from digitwise.encodings.biases import Alibi, Buckets, Fire
 from digitwise.encodings.by_column import ByColumn, Neighbours, PlaceVectors
 from digitwise.encodings.by_place import ByPlace, UniformByPlace
+from digitwise.encodings.groups import HeadGroups
 from digitwise.encodings.randomised import Randomised
 from digitwise.encodings.rotary import Rotary
-from digitwise.encodings.standard import Absolute, HeadGroups, Nothing, Relative, Sum, Uniform
+from digitwise.encodings.standard import Absolute, Nothing, Relative, Sum, Uniform
 from digitwise.encodings.symmetry import (
     ByOperandAndPlace,
     EqualPlaces,

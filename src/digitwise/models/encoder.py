@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
 from digitwise.encodings.base import total
-from digitwise.models.attention import Attention, Positional, pick, spread, unseen
+from digitwise.models.attention import Attention, Positional
 from digitwise.models.base import Answers, Blueprint, Model
+from digitwise.models.picking import pick, spread, unseen
 
 REMEMBERED = 8
 """For how many coordinates a model remembers what it has prepared."""
