@@ -142,11 +142,12 @@ def draw_wiring(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
 
 
 FAR = (
-    Check("uniform", (5, 10, 50, 200), 300), Check("uniform", (1000,), 20),
-    Check("runs", (5, 10, 50, 200), 100), Check("runs", (1000,), 5),
+    Check("uniform", (5, 10), 300), Check("uniform", (50, 200), 300, trained=True),
+    Check("uniform", (1000,), 20, trained=True), Check("runs", (5, 10), 100),
+    Check("runs", (50, 200), 100, trained=True), Check("runs", (1000,), 5, trained=True),
 )  # fmt: skip
-PRODUCTS = (Check("uniform", (5, 10, 50), 300),)
-NEAR = (Check("uniform", (5, 10, 50, 200), 300), Check("runs", (5, 10, 50, 200), 100))
+NEAR = tuple(check for check in FAR if 1000 not in (check.lengths or ()))
+PRODUCTS = (Check("uniform", (5, 10), 300), Check("uniform", (50,), 300, trained=True))
 
 RECIPES = [
     Recipe("controls", "Sums in columns by models that are not built like an addition: GRU, LSTM, Neural GPU, and a "
