@@ -14,7 +14,7 @@ def add_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--tasks", default="addition", help="addition, multiply-1, multiply-2, or several with commas")
     sub.add_argument("--formats", default="canvas,growing", help="canvas, and growing for encodings made for that")
     sub.add_argument("--budget", help="90s, 10m: training time of an encoding on a task, its tuning included")
-    sub.add_argument("--steps", type=int, help="of each training instead; default: 1500")
+    sub.add_argument("--steps", type=int, help="of each training instead; default: 2000")
     sub.add_argument("--seeds", default="0-2", help="for instance 0-2; 100 and up are for tuning")
     sub.add_argument("--profile", default="cpu", help="cpu or smoke")
     sub.add_argument("--out", type=Path, default=Path("runs/compare"), help="folder that accumulates rows")

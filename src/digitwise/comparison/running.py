@@ -24,7 +24,7 @@ from digitwise.runs.places import open_or_create
 from digitwise.runs.training import train
 from digitwise.tables import read_json, replacing, rows_to_json
 
-LEAST_STEPS = 20
+LEAST_STEPS, STEPS = 20, 2000
 PARTS = 10
 """Steps at equal time are rounded to tenths of those at equal steps."""
 
@@ -69,10 +69,10 @@ def plan_of(where: Setting, root: Path, budget: float | None, steps: int | None,
                     f"cannot stand beside its own: leave out --{wrong[0]}, or choose another --out"
                 )
             return plan["planned"]
-        planned = steps or 1500
+        planned = steps or STEPS
         if budget is not None:
-            planned = budget / trainings / seconds_of_reference(where, profile)
-        planned = max(LEAST_STEPS, round(planned / PARTS) * PARTS)
+            planned = int(budget / trainings / seconds_of_reference(where, profile))
+        planned = max(LEAST_STEPS, planned // PARTS * PARTS)
         with replacing(path) as temporary:
             temporary.write_text(rows_to_json([{**asked, "planned": planned, "profile": profile}]) + "\n")
     return planned

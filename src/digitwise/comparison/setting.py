@@ -58,7 +58,7 @@ class Setting:
 
 
 #: Beside uniform sums: cascades, and runs of nines entered with and without a carry, at twice the trained length.
-OF_SUMS = (Check("uniform"), Check("cascade", (LONG,), 200), Check("nines", (LONG,), 200))
+OF_SUMS: tuple[Check, ...] = (Check("uniform"), Check("cascade", (LONG,), 200), Check("nines", (LONG,), 200))
 
 
 def setting(task: str, format: str, profile: str = "cpu") -> Setting:

@@ -151,13 +151,13 @@ PRODUCTS = (Check("uniform", (5, 10), 300), Check("uniform", (50,), 300, trained
 
 RECIPES = [
     Recipe("controls", "Sums in columns by models that are not built like an addition: GRU, LSTM, Neural GPU, and a "
-           "looped transformer.", controls, checks=FAR, seeds=3, checkpoints="last"),
-    Recipe("ladder", "Sums by cells of which the structure is taken away rung by rung.", ladder, checks=FAR, seeds=3,
-           checkpoints="last"),
+           "looped transformer.", controls, checks=FAR, seeds=range(3), checkpoints="last"),
+    Recipe("ladder", "Sums by cells of which the structure is taken away rung by rung.", ladder, checks=FAR,
+           seeds=range(3), checkpoints="last"),
     Recipe("ladder-products", "Products by cells that hear the row before at the right place, at a wrong one, or where "
-           "training finds it.", shifts, checks=PRODUCTS, seeds=3, checkpoints="last"),
-    Recipe("ablations", "Sums by cells that were shown less, or that are smaller.", ablations, checks=NEAR, seeds=3,
-           checkpoints="last"),
-    Recipe("wiring", "Which gates training leaves open where each has a price.", wirings, checks=(), seeds=3,
+           "training finds it.", shifts, checks=PRODUCTS, seeds=range(3), checkpoints="last"),
+    Recipe("ablations", "Sums by cells that were shown less, or that are smaller.", ablations, checks=NEAR,
+           seeds=range(3), checkpoints="last"),
+    Recipe("wiring", "Which gates training leaves open where each has a price.", wirings, checks=(), seeds=range(3),
            analysis="wiring"),
 ]  # fmt: skip
