@@ -10,7 +10,9 @@ from digitwise.data import ExactLength
 from digitwise.encodings import ByColumn, Relative
 from digitwise.models import Lattice, Looped, NeuralGPU, Recurrent
 from digitwise.models.lattice import random_offsets
+from digitwise.paper import controls
 from digitwise.rng import generator
+from digitwise.runs.folder import Run
 from digitwise.tasks import Arithmetic, Kind
 
 SUMS, PRODUCTS = Arithmetic("+", pads=0), Arithmetic("*", multiplier=2, zeros=True, pads=0)
@@ -121,6 +123,13 @@ def test_a_sum_by_hand_reaches_the_grid():
     columns = tokens[0][seen[0]]
     assert columns[:, 1:].sort(-1).values.tolist() == [[5, 7], [1, 2], [10, 10]]
     assert (columns[:, 0] == 11).all()  # the cell's own symbol is the operator
+
+
+@pytest.mark.parametrize("arms", [controls.controls, controls.ladder, controls.shifts, controls.ablations])
+def test_experiments_come_back_from_their_files(arms, tmp_path):
+    for arm, experiment in arms("cpu").items():
+        found = Run.create(tmp_path / arm, experiment)
+        assert Run.open(found.folder).experiment == experiment
 
 
 def test_what_cannot_be_is_refused():

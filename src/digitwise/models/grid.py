@@ -74,13 +74,13 @@ class Grid(Model):
 class Recurrent(Blueprint):
     """A GRU or an LSTM that reads the columns from the ones upwards, and writes a symbol at each."""
 
-    kind: str = "gru"
+    unit: str = "gru"
     layers: int = 1
     width: int = 96
 
     def __post_init__(self) -> None:
-        if self.kind not in ("gru", "lstm"):
-            raise ValueError(f"kind must be gru or lstm, not '{self.kind}'")
+        if self.unit not in ("gru", "lstm"):
+            raise ValueError(f"unit must be gru or lstm, not '{self.unit}'")
         if self.layers < 1 or self.width < 1:
             raise ValueError("a recurrent network needs at least one layer, and a width of at least 1")
 
@@ -94,7 +94,7 @@ class Recurrent(Blueprint):
 class RecurrentNet(Grid):
     def __init__(self, blueprint: Recurrent, encoding: Encoding, symbols: int, answers: int):
         super().__init__(blueprint.width, encoding, symbols, answers)
-        network = {"gru": nn.GRU, "lstm": nn.LSTM}[blueprint.kind]
+        network = {"gru": nn.GRU, "lstm": nn.LSTM}[blueprint.unit]
         self.layers = network(blueprint.width, blueprint.width, blueprint.layers, batch_first=True)
 
     def states(self, x_BRPW: Tensor) -> Tensor:
