@@ -20,6 +20,11 @@ from typing import Any
 from digitwise import tables
 from digitwise.answers.exchange import problems
 from digitwise.bench import results as benchmarks
+from digitwise.comparison import ENCODINGS as COMPARED
+from digitwise.comparison import FORMATS
+from digitwise.comparison import summary as encodings
+from digitwise.comparison.running import works
+from digitwise.comparison.setting import setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
@@ -70,6 +75,7 @@ def summary(path: Path) -> str:
 #: The rooms from the top down, and the files in which a newcomer would look first.
 ROOMS = {
     "cli": [],
+    "comparison": ["setting.py", "running.py", "summary.py"],
     "bench": ["step.py", "references.py"],
     "answers": ["solver.py", "exchange.py"],
     "paper": ["sums.py", "products.py", "claims.py"],
@@ -96,6 +102,7 @@ def tree(_: str) -> str:
 
 #: The base class, or the function, at which each room is extended.
 SEAMS = {
+    "comparison": "`encodings.base.Encoding`: whatever can be named can be compared",
     "bench": "`BENCHMARKS`: functions that return the rows of a table",
     "answers": "`Problem.parse`: the one parser of problems",
     "paper": "`recipes.Recipe`",
@@ -373,6 +380,64 @@ def proofs(argument: str) -> str:
     return f"```\n{tables.text(rows)}\n```\n\nTested beside the proof, over all proven seeds:\n\n{beside}\n"
 
 
+def comparison(argument: str) -> str:
+    """Both tables of a comparison of encodings, its figure, and what is still missing."""
+    root, parts = ROOT / argument, []
+    settings = [setting(task, format) for task in ("addition", "multiply-1") for format in FORMATS]
+    found, _ = encodings.tables(settings, root)
+    if not found["steps"]:
+        return "No results are committed yet: `digitwise compare --tasks addition,multiply-1` makes them.\n"
+    if (root / "encodings.png").exists():
+        parts.append(f"![exact match by length, one panel per encoding](../{argument}/encodings.png)\n")
+    for which, heading in encodings.TABLES.items():
+        parts.append(f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n")
+    there = {(row["task"], row["format"], row["encoding"]) for row in found["steps"]}
+    wanted = {(w.where.task, w.where.format, w.label) for w in works(COMPARED, settings, root)}
+    if missing := sorted(" ".join(one) for one in wanted - there):
+        parts.append(f"Not run yet: {', '.join(missing)}.\n")
+    return "\n".join(parts)
+
+
+def ladder(argument: str) -> str:
+    """The controls and the rungs of the ladder: what each may use, and how far it carries."""
+    rows = []
+    for recipe in ("controls", "ladder", "ladder-products", "ablations"):
+        arms = find(recipe).arms("cpu")
+        for arm, experiment in arms.items():
+            runs = [run for run in find_runs(ROOT / argument / recipe) if run.folder.name.startswith(f"{arm}-seed")]
+            runs = [run for run in runs if run.finished and run.counts()]
+            if not runs:
+                continue
+            cells = {(row["digits"], row["stratum"]): row for row in over_seeds(runs)}
+            size = sum(weight.numel() for weight in experiment.build().parameters())
+            row: dict[str, Any] = {"recipe": recipe, "model": arm, "parameters": size, "seeds": len(runs)}
+            for digits, stratum in sorted(cells, key=lambda cell: ("carry" in cell[1], cell)):
+                cell = cells[digits, stratum]
+                name = {"with carry": "nines, carry", "without carry": "nines, none"}.get(stratum, stratum)
+                row[f"{digits} {name}".strip()] = f"{cell['median']:.2f} ({cell['worst']:.2f})"
+            rows.append(row)
+    if not rows:
+        commands = "`digitwise reproduce controls ladder ladder-products ablations wiring`"
+        return f"No results are committed yet: {commands} makes them.\n"
+    blocks = []
+    for recipe in dict.fromkeys(row["recipe"] for row in rows):
+        mine = [{name: row[name] for name in row if name != "recipe"} for row in rows if row["recipe"] == recipe]
+        blocks.append(f"`{recipe}`: median over seeds, and the worst in brackets\n\n```\n{tables.text(mine)}\n```\n")
+    return "\n".join(blocks)
+
+
+def wiring(argument: str) -> str:
+    """Which gates training left open, of every seed."""
+    found = load_measured(ROOT / argument / "wiring")
+    if not found:
+        return "Not measured yet: `digitwise reproduce wiring`.\n"
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for gate in found:
+        row = rows.setdefault((gate["experiment"], gate["seed"]), {"model": gate["experiment"], "seed": gate["seed"]})
+        row[f"{'row before' if gate['way'] == 'across' else 'own row'} {gate['offset']:+d}"] = gate["open"]
+    return f"```\n{tables.text(list(rows.values()))}\n```\n"
+
+
 MAKERS = {
     maker.__name__: maker
     for maker in (
@@ -380,8 +445,10 @@ MAKERS = {
         bench,
         by_length,
         claims,
+        comparison,
         experiments,
         goals,
+        ladder,
         leak,
         nines,
         prediction,
@@ -391,6 +458,7 @@ MAKERS = {
         sentences,
         table,
         tree,
+        wiring,
         words,
     )
 }

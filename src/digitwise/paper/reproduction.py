@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, find, law_figures, leak, maps, proof
+from digitwise.paper import Recipe, controls, find, law_figures, leak, maps, proof
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
@@ -218,6 +218,7 @@ def draw_laws(rows: Rows, folder: Path) -> list[Path]:
 ANALYSES = {
     "proof": Analysis(proof.measure, proof.draw),
     "leak": Analysis(leak.measure, leak.draw),
+    "wiring": Analysis(controls.measure_wiring, controls.draw_wiring),
     "maps": Analysis(measure_maps, maps.draw_maps),
     "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),
     "theory": Analysis(measure_theory, draw_theory),
