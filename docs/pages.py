@@ -390,7 +390,9 @@ def comparison(argument: str) -> str:
     if (root / "encodings.png").exists():
         parts.append(f"![exact match by length, one panel per encoding](../{argument}/encodings.png)\n")
     for which, heading in encodings.TABLES.items():
-        parts.append(f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n")
+        parts.append(
+            f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n"
+        )
     there = {(row["task"], row["format"], row["encoding"]) for row in found["steps"]}
     wanted = {(w.where.task, w.where.format, w.label) for w in works(COMPARED, settings, root)}
     if missing := sorted(" ".join(one) for one in wanted - there):
