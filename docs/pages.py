@@ -33,7 +33,7 @@ from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
-from digitwise.runs.places import find_runs
+from digitwise.runs.places import find_runs, seconds
 from digitwise.runs.results import load_measured, over_seeds, whole_answers
 from digitwise.tasks import TextAddition
 
@@ -143,7 +143,7 @@ def arms_of(folder: Path) -> dict[str, list[Run]]:
 def table(argument: str) -> str:
     """Exact match by length, arms side by side; and how long training took."""
     arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
-    times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
+    times = ", ".join(f"{arm} {sum(seconds(r) for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
     runs = next(iter(arms.values()))
     threads, seeds = runs[0].environment()["threads"], len(runs)
     last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
@@ -162,7 +162,7 @@ def attempt(argument: str) -> str:
             row[plural(count.length, "digit")] = round(count.accuracy, 3)
             tried = count.tried
     shown = tables.text([rows[step] for step in sorted(rows)])
-    how = f"1 seed, {tried:,} problems per length, {run.seconds() / 60:.0f} minutes on one core"
+    how = f"1 seed, {tried:,} problems per length, {seconds(run) / 60:.0f} minutes on one core"
     return f"```\n{shown}\n```\n\n{how}.\n"
 
 
@@ -219,12 +219,49 @@ def goals(argument: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def by_length(argument: str) -> str:
+    """Arms of a recipe at some lengths, last checkpoint: the median over seeds and the worst."""
+    folder, wanted = argument.split(":")
+    rows = []
+    for arm, runs in trained(ROOT / folder).items():
+        row: dict[str, Any] = {"arm": arm, "seeds": len(runs)}
+        for length in map(int, wanted.split(",")):
+            found = [c.accuracy for run in runs for c in whole_answers(run, "last", "uniform") if c.length == length]
+            row[plural(length, "digit")] = f"{median(found):.3f} ({min(found):.3f})" if found else "-"
+        minutes = [seconds(run) / 60 for run in runs]
+        rows.append(row | {"minutes of training": f"{min(minutes):.1f} to {max(minutes):.1f}" if minutes else "-"})
+    return f"```\n{tables.text(rows)}\nmedian (worst seed)\n```\n"
+
+
+def trained(folder: Path) -> dict[str, list[Run]]:
+    """The finished and tested runs of a recipe by arm, wherever they stand."""
+    found: dict[str, list[Run]] = {}
+    for arm, experiment in find(folder.name).arms("cpu").items():
+        runs = [Run.open(path.parent) for path in (folder.parent / experiment.name).glob(f"{arm}-seed*/config.json")]
+        found[arm] = [run for run in runs if run.finished and run.counts()]
+    return found
+
+
+def leak(argument: str) -> str:
+    """The share of attention that goes to far digits, and what is right with and without them: medians over seeds."""
+    rows = load_measured(ROOT / argument) or []
+    out = []
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        for name in ("far", "right", "right, far digits masked"):
+            row: dict[str, Any] = {"arm": arm, "share": {"far": "attention to far digits"}.get(name, name)}
+            for n in sorted({r["digits"] for r in rows}):
+                row[str(n)] = round(median([r[name] for r in rows if r["arm"] == arm and r["digits"] == n]), 3)
+            out.append(row)
+    seeds = len({row["seed"] for row in rows})
+    return f"```\n{tables.text(out)}\nby digits; median of {plural(seeds, 'seed')}\n```\n"
+
+
 def seeds(argument: str) -> str:
     """Each recipe below a folder: median and worst seed of every cell."""
     blocks = []
     for folder in sorted(path for path in (ROOT / argument).glob("*") if path.is_dir()):
         if runs := [run for run in find_runs(folder) if run.finished]:
-            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+            minutes = ", ".join(f"{seconds(run) / 60:.0f}" for run in runs)
             text = tables.text(over_seeds(runs)) or "not tested yet"
             blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
     return "\n".join(blocks)
@@ -301,7 +338,7 @@ def taken(recipe: Recipe, root: Path) -> str:
     for arm, experiment in recipe.arms("cpu").items():
         runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
         if runs:
-            minutes = [max(1, round(run.seconds() / 60)) for run in runs]
+            minutes = [max(1, round(seconds(run) / 60)) for run in runs]
             spent = f"{', '.join(map(str, minutes[:-1]))} and " * (len(minutes) > 1) + plural(minutes[-1], "minute")
             sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, trained for {spent}.")
     if recipe.paper and recipe.arms("cpu"):
@@ -353,7 +390,9 @@ def comparison(argument: str) -> str:
     if (root / "encodings.png").exists():
         parts.append(f"![exact match by length, one panel per encoding](../{argument}/encodings.png)\n")
     for which, heading in encodings.TABLES.items():
-        parts.append(f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n")
+        parts.append(
+            f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n"
+        )
     there = {(row["task"], row["format"], row["encoding"]) for row in found["steps"]}
     wanted = {(w.where.task, w.where.format, w.label) for w in works(COMPARED, settings, root)}
     if missing := sorted(" ".join(one) for one in wanted - there):
@@ -406,11 +445,13 @@ MAKERS = {
     for maker in (
         attempt,
         bench,
+        by_length,
         claims,
         comparison,
         experiments,
         goals,
         ladder,
+        leak,
         nines,
         prediction,
         proofs,

@@ -150,6 +150,7 @@ def parser() -> Parser:
     sub.add_argument("model", nargs="?", help="a bundled model by name, or a folder of a model or a run")
     sub.add_argument("--to", type=Path, metavar="FILE", help="write the certificate of a proven model to this file")
     sub.add_argument("--check", type=Path, metavar="FILE", help="check a certificate by integers, without the network")
+    sub.add_argument("--disturb", type=int, metavar="TIMES", help="disturb the weights so often, and judge each anew")
 
     sub = command("share", solve.share, "Write a model with its card to a folder or to the hub.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, controls, find, law_figures, maps, proof
+from digitwise.paper import Recipe, controls, find, law_figures, leak, maps, proof
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
-from digitwise.runs.places import home, open_or_create
+from digitwise.runs.places import home, open_or_create, seconds
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
 from digitwise.runs.training import train
 
@@ -55,7 +55,7 @@ def reproduce(
             "best on validation": side_by_side(runs, recipe, "best"),
             "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
-    trained = {str(run.folder): {"seconds": run.seconds()} | checked(run) for run in every(runs)}
+    trained = {str(run.folder): {"seconds": seconds(run)} | checked(run) for run in every(runs)}
     return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
 
 
@@ -217,6 +217,7 @@ def draw_laws(rows: Rows, folder: Path) -> list[Path]:
 
 ANALYSES = {
     "proof": Analysis(proof.measure, proof.draw),
+    "leak": Analysis(leak.measure, leak.draw),
     "wiring": Analysis(controls.measure_wiring, controls.draw_wiring),
     "maps": Analysis(measure_maps, maps.draw_maps),
     "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),

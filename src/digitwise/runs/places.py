@@ -20,7 +20,18 @@ def open_or_create(folder: Path, experiment: Experiment) -> Run:
 def stage_before(run: Run) -> Run | None:
     """The run that this one starts from, if any. It stands beside it under its own name: several runs can share it."""
     before = run.experiment.after
-    return open_or_create(run.folder.parent.parent / before.name / run.folder.name, before) if before else None
+    return open_or_create(_beside(run, before), before) if before else None
+
+
+def seconds(run: Run) -> float:
+    """Time spent training a run and the stages before it, as far as they are there."""
+    before = run.experiment.after
+    earlier = seconds(Run(_beside(run, before), before)) if before else 0.0
+    return run.seconds() + earlier
+
+
+def _beside(run: Run, before: Experiment) -> Path:
+    return run.folder.parent.parent / before.name / run.folder.name
 
 
 def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
