@@ -10,7 +10,7 @@ try:
     from typing import NoReturn
 
     from digitwise import __version__
-    from digitwise.cli import bench, models, proof, science, solve, terminal
+    from digitwise.cli import bench, models, pages, proof, science, solve, terminal
     from digitwise.config import load
 except KeyboardInterrupt:  # Ctrl-C right after the command was given
     print("digitwise: interrupted", file=sys.stderr)
@@ -213,9 +213,8 @@ def parser() -> Parser:
         "--out", type=Path, nargs="?", const=Path("results/bench"), metavar="FOLDER",
         help="write results into this folder or .json file; without a name into results/bench; a check reads there",
     )  # fmt: skip
-    sub.add_argument(
-        "--check", action="store_true", help="fail where a ratio is over 20 %% worse than the committed one"
-    )
+    sub.add_argument("--check", action="store_true", help="fail where a ratio is 20 %% worse than the committed one")
+    pages.add(command)
     return top
 
 

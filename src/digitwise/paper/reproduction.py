@@ -136,12 +136,12 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     group = next(iter(runs.values()))
     trained = group[0].experiment.trained_length
     heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
-    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
+    title = f"{heading}, trained on at most {plural(trained, 'digit')}"
     if recipe.curves == "strata":
         suites = [check.suite for check in recipe.checks if check.suite in STRATA]
-        return [_draw_strata(runs, suite, folder / f"{suite}.png", title) for suite in suites]
+        return [_draw_strata(runs, suite, folder / suite, title) for suite in suites]
     curves = _by_checkpoint(group) if recipe.curves == "checkpoints" else _by_arm(runs, recipe)
-    return [results.draw(curves, folder / "accuracy.png", title, trained)]
+    return [results.draw(curves, folder / "accuracy", title, trained)]
 
 
 def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
