@@ -136,7 +136,7 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     group = next(iter(runs.values()))
     trained = group[0].experiment.trained_length
     heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
-    title = f"{heading}, trained on at most {plural(trained, 'digit')}"
+    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}"
     if recipe.curves == "strata":
         suites = [check.suite for check in recipe.checks if check.suite in STRATA]
         return [_draw_strata(runs, suite, folder / suite, title) for suite in suites]
@@ -202,7 +202,7 @@ def measure_theory(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
 
 
 def draw_theory(rows: Rows, folder: Path) -> list[Path]:
-    return theory.figures(folder)
+    return theory.figures(folder, None, ".png", ".svg")  # reports take the second: it cannot be drawn from rows
 
 
 def measure_laws(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:

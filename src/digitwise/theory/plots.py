@@ -26,12 +26,12 @@ NOTE = {"color": QUIET, "fontsize": 8}
 SEEN = {"color": SHADE, "zorder": 0}
 
 
-def draw_all(folder: Path, progress: Callable[[str], None] | None = None) -> list[Path]:
-    """Write every figure as a PNG and as an SVG file, and return the paths."""
+def draw_all(folder: Path, progress: Callable[[str], None] | None = None, *endings: str) -> list[Path]:
+    """Write every figure in each of these formats, by default as a PNG file, and return the paths."""
     written = []
     for name, draw in drawings().items():
         figure = draw()
-        written += [save(figure, folder / f"{name}{ending}") for ending in (".png", ".svg")]
+        written += [save(figure, folder / f"{name}{ending}") for ending in endings or (".png",)]
         if progress is not None:
             progress(f"figure {name}")
     return written
@@ -69,7 +69,7 @@ def training_loss(ring: Ring) -> Any:
         axes.axhline(floor, ls=":", **GUIDE)
         axes.text(right, floor, f"left by weight decay: {words} ", ha="right", va=side, **NOTE)
     axes.set_ylim(bottom=floor / 4)
-    _finish(axes, f"{_sizes(ring)}; {len(SEEDS)} seeds, ε = {DECAY:g}", loc="upper right")
+    _finish(axes, f"Training loss\n{_sizes(ring)}; {len(SEEDS)} seeds, ε = {DECAY:g}", loc="upper right")
     return figure
 
 
@@ -87,7 +87,7 @@ def position_loss(ring: Ring) -> Any:
     for setting, values in zip(SETTINGS, loss, strict=True):
         axes.plot(position, values, MARKER[setting], color=COLOUR[setting], ms=3.5, label=setting.title)
     axes.set(xlabel="position", ylabel="test loss", ylim=(-0.03 * ring.variance, 1.18 * ring.variance))
-    _finish(axes, f"{_sizes(ring)}; {SAMPLES:,} samples", loc="center right", bbox_to_anchor=(1, 0.6))
+    _finish(axes, f"Loss by position\n{_sizes(ring)}; {SAMPLES:,} samples", loc="center right", bbox_to_anchor=(1, 0.6))
     return figure
 
 
@@ -128,7 +128,7 @@ def lag_vector(ring: Ring) -> Any:
     axes.text(0, -0.2 * ring.alpha, "lags that the window contains", ha="center", **NOTE)
     axes.set(xlabel="lag i − j on the ring (the paper's index is this plus 25)", ylim=(-0.3 * ring.alpha, None))
     axes.set_ylabel("$\\langle v, \\theta\\rangle\\; p_{i-j}^T W_K^T W_Q u$")
-    _finish(axes, f"RPE: {_sizes(ring)}")
+    _finish(axes, f"What RPE learns for each lag\n{_sizes(ring)}")
     return figure
 
 
@@ -165,7 +165,7 @@ def scaling() -> Any:
         y = [run.test_loss.mean() / run.ring.alpha**2 for run in runs]
         axes.plot(x, y, marker, ms=4, color=colour, alpha=0.8, label=words)
     axes.set(xscale="log", yscale="log", xlabel="lags that no window contains / d", ylabel="mean test loss / α²")
-    _finish(axes, "APE + shifts: n 31 and 71; d 50 to 400; α = 2, 2 seeds")
+    _finish(axes, "Loss of APE + shifts by what windows miss\nn 31 and 71; d 50 to 400; α = 2, 2 seeds")
     return figure
 
 
@@ -188,7 +188,7 @@ def semidefinite() -> Any:
     axes.axvline(threshold, ls=":", **GUIDE)
     axes.text(threshold - 0.01, 0.02, "1 / (2 cos(π/(n$_1$+1)))", rotation=90, ha="right", **NOTE)
     axes.set(xlabel="β / α", ylabel="training loss of one output / α²")
-    _finish(axes, "Fitted weights (points) and floor: n = 21, n$_1$ = 7, d = 42, seed 0")
+    _finish(axes, "Floor of the training loss of APE, and fitted weights (points)\nn = 21, n$_1$ = 7, d = 42, seed 0")
     return figure
 
 
