@@ -20,6 +20,19 @@ ROOMS = {
     "paper": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory"],
     "answers": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs"],
     "bench": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory", "paper", "answers"],
+    "comparison": [
+        "numbers",
+        "tasks",
+        "data",
+        "machines",
+        "encodings",
+        "models",
+        "runs",
+        "theory",
+        "paper",
+        "answers",
+        "bench",
+    ],
     "pages": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory", "paper", "answers"],
     "cli": [
         "numbers",
@@ -33,6 +46,7 @@ ROOMS = {
         "paper",
         "answers",
         "bench",
+        "comparison",
         "pages",
     ],
 }
@@ -80,7 +94,7 @@ def test_imports_point_one_way(path):
 
 
 def test_the_house_is_small():
-    assert len(list(SOURCE.rglob("*.py"))) <= 113
+    assert len(list(SOURCE.rglob("*.py"))) <= 140
     for path in modules():
         assert len(path.read_text().splitlines()) <= 250, path
     assert sum(len(path.read_text().splitlines()) for path in (SOURCE / "theory").glob("*.py")) <= 2300

@@ -101,6 +101,7 @@ def _find(config: Any, name: str) -> str:
     name = name.replace("-", "_")
     known = paths(config)
     matches = [path for path in known if path == name] or [path for path in known if path.endswith(f".{name}")]
+    matches = [path for path in matches if not path.startswith("after.")] or matches  # the last stage is meant
     if len(matches) > 1:
         raise ValueError(f"--{name} could be {' or '.join('--' + path for path in matches)}")
     if not matches:

@@ -14,12 +14,12 @@ import torch
 from small import SMALL, with_training
 
 from digitwise.data import Practice, UniformValues
-from digitwise.encodings import Absolute, ByColumn, HeadGroups, Sum
+from digitwise.encodings import ENCODINGS, Absolute, ByColumn, HeadGroups, Sum
 from digitwise.models import Architecture, Columns
 from digitwise.runs import training as training_module
-from digitwise.runs.engine import OPTIMIZERS, Muon
 from digitwise.runs.experiment import Training
 from digitwise.runs.folder import Run
+from digitwise.runs.optimizers import OPTIMIZERS, Muon
 from digitwise.runs.training import Source, Stopped, rate_at, train
 from digitwise.tasks import Arithmetic, Multiplication, TextAddition
 
@@ -70,6 +70,8 @@ EACH = {
     "columns": CASES["sums and products in columns"],
     "text": CASES["sums in a text"],
 }
+#: Encodings that draw in training.
+DRAWING = {name: replace(SMALL, encoding=ENCODINGS[name]()) for name in ("abacus", "coupled", "randomised")}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -102,13 +104,15 @@ def test_a_batch_equals_its_accumulated_parts(name, tmp_path):
         ("canvas", {"optimizer": "muon"}),
         ("columns", {"average": 0.9}),
         ("text", {"average": 0.9}),
+        *((name, {}) for name in DRAWING),
     ],
     ids=str,
 )
 def test_resuming_gives_the_same_bits_dropout_included(name, changes, tmp_path):
-    straight = Run.create(tmp_path / "straight", with_training(EACH[name], **changes))
+    experiment = with_training((EACH | DRAWING)[name], **changes)
+    straight = Run.create(tmp_path / "straight", experiment)
     train(straight)
-    broken = Run.create(tmp_path / "broken", with_training(EACH[name], **changes))
+    broken = Run.create(tmp_path / "broken", experiment)
 
     def interrupt(step: int, loss: float) -> None:
         if step == 7:
@@ -141,7 +145,7 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     resume = [sys.executable, "-m", "digitwise", "train", "--resume", str(folder), "--json"]
     resumed = subprocess.run(resume, capture_output=True, text=True)
     assert resumed.returncode == 0, resumed.stderr
-    assert json.loads(resumed.stdout)[0]["steps"] == 60
+    assert json.loads(resumed.stdout)[0]["steps"] == 100, "with both stages before it"
     assert_same_bits(weights(Run.open(tmp_path / "straight" / "quickstart" / SLOW)), weights(Run.open(folder)))
 
 

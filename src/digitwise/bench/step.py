@@ -3,6 +3,8 @@ encoder, and the matrix products alone."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import cycle
 from typing import Any, cast
 
 import torch
@@ -12,10 +14,14 @@ from digitwise.bench.references import Expanded, columns_floor, encoder_floor
 from digitwise.data import UniformLengths, UniformValues
 from digitwise.models import Architecture, Columns
 from digitwise.paper import PAPER, arms
-from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
+from digitwise.runs.engine import Engine, loss_of, seeded
 from digitwise.runs.experiment import Experiment, Training
+from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.runs.training import Source
-from digitwise.tasks import Addition
+from digitwise.tasks import Addition, Batch
+
+BATCHES = 8
+"""So many are drawn beforehand: where sequences grow with their numbers, steps differ."""
 
 
 def step(session: Session) -> list[Row]:
@@ -42,7 +48,7 @@ SMOKE = Architecture(layers=1, width=16, heads=2)
 
 def on_canvas() -> dict[str, Experiment]:
     """Models with relative positions, the paper's first; `benchmarks/hugging_face.py` measures the same."""
-    small = arms("a2", "cpu")["relative"]
+    small = arms("canvas20", "cpu")["relative"]
     paper = Experiment(task=Addition(50), data=UniformValues(5), architecture=PAPER, training=Training(batch=64))
     wide = Architecture(layers=6, width=256, heads=8)
     return {
@@ -61,16 +67,17 @@ def in_columns() -> dict[str, Experiment]:
 
 
 def one_step(experiment: Experiment) -> Callable[[], Any]:
-    """Return a call that trains a new model of an experiment by one step, always on its first batch."""
+    """Return a call that trains a new model of an experiment by one step, on its first batches in turns."""
     training = experiment.training
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
     engine = Engine(model, OPTIMIZERS[training.optimizer](model, training.rate, training.decay), training.precision)
     engine.model.train()
-    batch = Source(experiment).batch(0)
-    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+    source = Source(experiment)
+    draws = cycle([source.draws(step) for step in range(BATCHES)])
 
-    def loss() -> torch.Tensor:
+    def loss(batch: Batch) -> torch.Tensor:
+        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
         return loss_of(engine.model(tokens, batch.coordinates), targets)
 
-    return lambda: engine.step([loss], training.rate, training.clip)
+    return lambda: engine.step([partial(loss, batch) for batch in next(draws)], training.rate, training.clip)

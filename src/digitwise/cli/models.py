@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.paper import arms
-    from digitwise.runs.experiment import CHOICES
-    from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
+    from digitwise.runs.folder import Run, is_main_process, refuse_taken
+    from digitwise.runs.places import home, seconds
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
+    from digitwise.runs.written import CHOICES
 
     if options.resume is not None:
         if options.recipe or options.changes:
@@ -71,11 +72,11 @@ def train(options: argparse.Namespace) -> int | None:
     document = [
         {
             "run": str(run.folder),
-            "steps": run.experiment.training.steps,
-            "loss": next(row["loss"] for row in reversed(run.metrics()) if "loss" in row),
+            "steps": run.experiment.steps,
+            "loss": next((row["loss"] for row in reversed(run.metrics()) if "loss" in row), None),
             "validation": run.validation()[run.select("last")[0]],
             "best checkpoint": run.best(),
-            "seconds": run.seconds(),
+            "seconds": seconds(run),
         }
         for run in runs
     ]
@@ -86,7 +87,7 @@ def train(options: argparse.Namespace) -> int | None:
 def _announce(recipe: str, homes: "dict[str, Path]", experiments: "dict[str, Experiment]") -> None:
     """One line on what will be trained."""
     several = f"; one alone with --arm {next(iter(homes))}" if len(homes) > 1 else ""
-    told = ", ".join(f"{folder} ({experiments[arm].training.steps:,} steps)" for arm, folder in homes.items())
+    told = ", ".join(f"{folder} ({experiments[arm].steps:,} steps)" for arm, folder in homes.items())
     print(f"training {len(homes)} model{'s' * (len(homes) > 1)} of {recipe}: {told}{several}", file=sys.stderr)
 
 

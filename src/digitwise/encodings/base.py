@@ -40,6 +40,11 @@ class Vectors(nn.Module):
         checked once for all layers."""
         return None
 
+    def vary(self, prepared: Any, batch: int) -> Any:
+        """What was prepared, with what is drawn anew in each forward of training, such as a random offset. It is drawn
+        from torch, which the training loop seeds by (seed, step)."""
+        return prepared
+
     def embed(self, prepared: Any) -> Tensor | None:
         """Added once to the token embeddings: `[N, W]` or `[B, N, W]`."""
         return None
@@ -47,6 +52,18 @@ class Vectors(nn.Module):
     def scores(self, layer: int, q_BHND: Tensor, prepared: Any) -> Tensor | None:
         """Added to the attention scores of one layer; the queries come already scaled: `[B, H, N, N]`."""
         return None
+
+    def angles(self, layer: int, prepared: Any) -> Tensor | None:
+        """The angles by which pairs of entries of queries and keys are rotated: `[N, D / 2]`, or with the batch and the
+        heads before, where these differ: `[B or 1, H or 1, N, D / 2]`."""
+        return None
+
+    def grow_from(self, smaller: Any, before: Coordinates, now: Coordinates) -> None:
+        """Take what the vectors of a smaller canvas have learned. Coordinates are those of its tokens, and of ours."""
+        try:
+            self.load_state_dict(smaller.state_dict())
+        except RuntimeError:
+            raise ValueError("these positional vectors cannot be moved to another canvas") from None
 
 
 @dataclass(frozen=True)
@@ -57,6 +74,8 @@ class Encoding:
     any_length: ClassVar[bool] = False
     #: Is it for the columns of arithmetic without a canvas, instead of a canvas or a text?
     columns: ClassVar[bool] = False
+    #: Was it made for sequences that grow with their numbers? Then it is compared in that format too.
+    growing: ClassVar[bool] = False
     #: What `digitwise.conformance` holds it to.
     symmetries: ClassVar[tuple[Symmetry, ...]] = ()
 
@@ -77,6 +96,10 @@ class Pairwise(Encoding):
     def classes(self, coordinates: Coordinates, extent: Extent) -> Tensor:
         """The class of each pair (query i, key j) of one sequence, from 0 to num_classes - 1: `[N] -> [N, N]`."""
         raise NotImplementedError
+
+    def origins(self, before: Coordinates, now: Coordinates) -> Tensor:
+        """For each class on a canvas, the class on a smaller one whose vector it takes when a model grows."""
+        raise ValueError(f"{type(self).__name__} does not say how its vectors move to another canvas")
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
         return PairwiseVectors(self, shape, extent)
@@ -100,6 +123,13 @@ class PairwiseVectors(Vectors):
 
     def pairwise(self) -> list[Tensor]:
         return list(self.tables)
+
+    @torch.no_grad()
+    def grow_from(self, smaller: "PairwiseVectors", before: Coordinates, now: Coordinates) -> None:
+        same = len(self.tables[0]) == len(smaller.tables[0])
+        rows = slice(None) if same else self.statement.origins(before, now)
+        for mine, theirs in zip(self.tables, smaller.tables, strict=True):
+            mine.copy_(theirs[rows])
 
     def prepare(self, coordinates: Coordinates) -> Classes:
         if coordinates.position.ndim == 1:

@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from digitwise.models.attention import Attention
-from digitwise.models.encoder import Model, slot_positions
+from digitwise.models.base import Model
+from digitwise.models.encoder import slot_positions
 from digitwise.tasks import Batch
 from digitwise.tasks.symbols import PAD
 

@@ -27,8 +27,9 @@ from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding
 from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
+from digitwise.models.base import Answers, Blueprint
 from digitwise.models.cell import Cell, Started
-from digitwise.models.encoder import Answers, Architecture, Blueprint
+from digitwise.models.encoder import Architecture
 from digitwise.models.wiring import Wiring, join, wire
 from digitwise.tasks.symbols import PAD, SIGNS
 

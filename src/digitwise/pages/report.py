@@ -20,7 +20,8 @@ from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import NOT_RUN, Evidence, NotRun
 from digitwise.plots import drawn_as, plural
 from digitwise.runs import results
-from digitwise.runs.folder import Run, find_runs
+from digitwise.runs.folder import Run
+from digitwise.runs.places import find_runs
 from digitwise.runs.words import in_words
 from digitwise.tables import flat, replacing
 

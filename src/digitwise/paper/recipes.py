@@ -56,6 +56,8 @@ class Check(NamedTuple):
     lengths: Sequence[int] | None = None
     problems: int | None = None
     paper: Sequence[int] | None = None
+    trained: bool = False
+    """Whether an untrained network would take minutes: cells that never rest, on long numbers."""
 
 
 #: What models in a text, and models without a canvas, are tested on.
@@ -75,8 +77,8 @@ class Recipe:
     """Label of the paper's figure or table."""
     checks: tuple[Check, ...] = (Check("uniform"),)
     """What its models are tested on."""
-    seeds: int = 1
-    """How many seeds the cpu profile trains."""
+    seeds: Sequence[int] = (0,)
+    """The seeds that the cpu profile trains and reports."""
     curves: str = "arms"
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
     checkpoints: str = "last,best"
@@ -90,10 +92,12 @@ class Recipe:
         return re.split(r"[:.](?: |$)", self.what)[0]
 
     def checks_in(self, profile: str) -> list[Check]:
-        """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says."""
+        """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says, and
+        without those that are only for trained networks."""
         return [
             Check(c.suite, (profile == "paper" and c.paper) or c.lengths, c.problems if profile != "smoke" else None)
             for c in self.checks
+            if not (profile == "smoke" and c.trained)
         ]
 
     def arms(self, profile: str) -> Arms:
@@ -109,13 +113,14 @@ def smoke(experiment: Experiment) -> Experiment:
         architecture=experiment.architecture.smallest(),
         training=replace(
             training,
-            steps=20,
+            steps=min(training.steps, 20),
             until_proven=min(training.until_proven, 20),
             batch=16,
             pool=min(training.pool, 64),
             checkpoints=2,
         ),
         testing=replace(experiment.testing, problems=20, validation_problems=10),
+        after=experiment.after and smoke(experiment.after),
     )
 
 

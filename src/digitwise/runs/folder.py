@@ -23,7 +23,8 @@ import torch
 from digitwise.config import describe
 from digitwise.counts import Count, updated
 from digitwise.runs.engine import environment, load_weights, locked, save_weights
-from digitwise.runs.experiment import FORMAT, Experiment, changes_in_words, read_experiment
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.written import FORMAT, read_experiment
 from digitwise.tables import read_json, replacing, rows_to_json
 
 NUMBERS = ("loss", "validation", "seconds")  # that a row of metrics.jsonl may measure
@@ -230,20 +231,3 @@ def refuse_taken(folder: Path, experiment: Experiment) -> None:
     if (folder / "config.json").is_file() and read_experiment(folder / "config.json") != experiment:
         raise ValueError(f"{folder} holds another experiment: choose another --name or --out")
     raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
-
-
-def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
-    """Where the run of an experiment lives below a folder of results; what was changed in a recipe's shows."""
-    changed = "" if recipe is None else changes_in_words(recipe, experiment)
-    return Path(root) / experiment.name / "-".join(part for part in (arm, changed, f"seed{experiment.seed}") if part)
-
-
-def find_runs(root: Path) -> list[Run]:
-    """All runs below a folder, those that cannot be read left out."""
-    found = []
-    for path in sorted(Path(root).glob("**/config.json")):
-        try:
-            found.append(Run.open(path.parent))
-        except ValueError:
-            continue
-    return found

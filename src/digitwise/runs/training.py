@@ -11,14 +11,17 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from digitwise.models import Model
+from digitwise.models.attention import fold, sharpen
 from digitwise.rng import generator
-from digitwise.runs.engine import OPTIMIZERS, Engine, locked, loss_of, seeded
-from digitwise.runs.evaluation import validate
+from digitwise.runs.engine import Engine, locked, loss_of, seeded
+from digitwise.runs.evaluation import load_model, validate
 from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run, is_main_process
+from digitwise.runs.optimizers import OPTIMIZERS
+from digitwise.runs.places import stage_before
 from digitwise.runs.proving import Prover, is_enough
 from digitwise.tasks import Batch
 
@@ -42,7 +45,7 @@ class Source:
         return only
 
     def draws(self, step: int) -> list[Batch]:
-        rng = generator(self.experiment.seed, "train", step)
+        rng = generator(self.experiment.seed, "train", self.experiment.steps_before + step)
         training = self.experiment.training
         if self.pool is not None:
             return [self.pool.part(rng.integers(0, len(self.pool.tokens), training.batch))]
@@ -68,6 +71,13 @@ class Average:
             torch._foreach_lerp_(list(self.model.parameters()), list(model.parameters()), share)
 
 
+def set_dropout(model: nn.Module, share: float | None) -> None:
+    """Of all parts of a model, if a training has its own."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout) and share is not None:
+            module.p = share
+
+
 def rate_at(step: int, training: Training) -> float:
     """Linear warm-up, then a half cosine to its floor or a constant; beyond the last step the rate stays."""
     warm = min(1.0, (step + 1) / training.warmup) if training.warmup else 1.0
@@ -76,20 +86,41 @@ def rate_at(step: int, training: Training) -> float:
     return training.rate * warm * max(fall, training.floor)
 
 
-def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: None) -> None:
-    """Train a run to its last step from wherever it stands. `progress` is told each step and its loss."""
+Progress = Callable[[int, float], None]
+"""It is told each step, those of earlier stages counted, and its loss."""
+
+
+def train(run: Run, progress: Progress = lambda step, loss: None) -> None:
+    """Train a run, and the stages before it, to its last step from wherever it stands."""
     with locked(run.folder) if is_main_process() else nullcontext():
         _train(run, progress)
 
 
-def _train(run: Run, progress: Callable[[int, float], None]) -> None:
+def _go_on(model: Model, before: Run, run: Run, progress: Progress) -> None:
+    """Give a model what the stage before has learned, moved to its canvas."""
+    with locked(before.folder, wait=True) if is_main_process() else nullcontext():  # another run may need it too
+        _train(before, progress)
+    model.grow_from(
+        load_model(before, before.select("last")[0]).to(model.device),
+        before.experiment.located(),
+        run.experiment.located(),
+    )
+
+
+def _train(run: Run, progress: Progress) -> None:
     experiment, training = run.experiment, run.experiment.training
-    with seeded(experiment.seed, "weights"):
-        model = experiment.build()
-    optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay)
     state = run.load_state()
     if state is None and run.finished:
         return
+    with seeded(experiment.seed, "weights"):
+        model = experiment.build()
+    if state is None:
+        before = stage_before(run)
+        if before is not None:
+            _go_on(model, before, run, progress)
+        fold(model, training.factor)
+    set_dropout(model, training.dropout)
+    optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
     if state is None and len(run.checkpoints()) > 1:
         raise ValueError(f"{run.folder} has checkpoints but no state.pt to go on from: train it anew in another --out")
     if state is not None:
@@ -129,12 +160,22 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
             practice = {"prover": prover.state()} if prover else {}
             run.save_state({"step": step} | practice | {name: part.state_dict() for name, part in parts.items()})
 
+    def keep(step: int) -> None:
+        """What is kept is tested: plain attention, with the factor on its logits inside the weights."""
+        tested = copy.deepcopy(average.model)
+        sharpen(tested, 1.0)
+        fold(tested, training.sharpness_at(step))
+        run.save_checkpoint(step, tested.state_dict())
+        run.log(step=step, validation=validate(tested, experiment))
+
     kept, saved_at = set(training.kept_steps), time.monotonic()
     began = time.monotonic() - run.seconds()  # time spent adds up over interruptions
 
     def seconds() -> float:
         return round(time.monotonic() - began, 1)
 
+    if not training.steps and engine.is_main:
+        keep(0)
     engine.model.train()
     with stop_requests() as stopping:
         for step in range(start, training.until_proven or training.steps):
@@ -144,7 +185,8 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
             together = pieces if engine.plain_model.joins else [[batch] for piece in pieces for batch in piece]
             losses = [partial(loss_on, *batches) for batches in together]
             engine.plain_model.progress = step / training.steps
-            with seeded(experiment.seed, "dropout", step, engine.rank):
+            sharpen(engine.plain_model, training.sharpness_at(step))
+            with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
                 rate = training.rate * training.floor if prover and prover.calm else rate_at(step, training)
                 loss, norm = engine.step(losses, rate, training.clip)
             average.update(engine.plain_model, step)
@@ -153,7 +195,7 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
                 raise ValueError(f"the loss is {loss} at step {done}: try a lower --rate or a --clip above 0")
             if engine.is_main and (done % LOG_EVERY == 0 or done == training.steps):
                 run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds())
-            progress(done, loss)
+            progress(experiment.steps_before + done, loss)
             last = done == (training.until_proven or training.steps)
             if prover:
                 prover.saw(losses_alone[0])
@@ -161,19 +203,19 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
                     report = prover.check(average.model)
                     run.log(step=done, **report.summary(), enough=is_enough(report), seconds=seconds())
                     last = last or is_enough(report)
-            keep = last or done in kept
-            if keep and engine.is_main:
-                run.save_checkpoint(done, average.model.state_dict())
-                run.log(step=done, validation=validate(average.model, experiment))
+            is_kept = last or done in kept
+            if is_kept and engine.is_main:
+                keep(done)
             if last:
                 break
-            if keep or time.monotonic() - saved_at >= training.save_seconds or stopping():
+            if is_kept or time.monotonic() - saved_at >= training.save_seconds or stopping():
                 save_state(done)
                 saved_at = time.monotonic()
                 if stopping():
                     raise Stopped(done)
     if engine.is_main:
         run.drop_state()
+    engine.wait()  # the next stage reads what the first process has written
 
 
 @contextmanager
