@@ -9,6 +9,7 @@ from serving import SCREENSHOTS, need, need_browser, served
 
 playwright = need("playwright.sync_api")
 expect = playwright.expect
+expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +106,15 @@ def test_the_carry_is_played(page, url):
     box = panel(page, "addition")
     box.locator(".step").fill("0")
     expect(box.locator("td.later")).to_have_count(12)  # six messages, six digits
-    expect(box.locator(".now.note")).to_have_text("Nobody has spoken yet.")
+    expect(box.locator(".said")).to_have_text("Nobody has spoken yet.")
     box.get_by_role("button", name="Play").click()
     expect(box.locator(".round")).to_have_text("3 of 6")
     assert box.locator("td.later").count() <= 6
+    expect(box.locator(".said")).to_contain_text("A cell sees nothing and 9, hears #")
+    assert all(len(text) < 8 for text in box.locator(".heard td").all_inner_texts())  # messages stay in their cells
     expect(box.locator("g.lit path")).not_to_have_count(0)  # the transition in the machine
     page.screenshot(path=SCREENSHOTS / "carry.png", full_page=True)
-    expect(box.locator(".round")).to_have_text("6 of 6", timeout=10_000)
+    expect(box.locator(".round")).to_have_text("6 of 6")
     expect(box.locator("td.later")).to_have_count(0)
     assert box.locator(".heard td").all_inner_texts()[0].startswith("1")  # the carry that came to the top
 
@@ -172,7 +175,7 @@ def test_attention_is_drawn_from_a_chosen_digit(page, url, model):
 def test_accuracy_by_length_fills_in(page, url):
     visit(page, url, "12 + 34", "addition", "absolute")
     page.get_by_role("button", name="Start counting").click()
-    expect(page.locator("#counts tr")).to_have_count(17, timeout=30_000)  # up to 100 digits
+    expect(page.locator("#counts tr")).to_have_count(17)  # up to 100 digits
     page.get_by_role("button", name="Stop counting").click()
     expect(page.get_by_role("button", name="Start counting")).to_be_visible()
     rows = {row.split()[0]: row.split()[1:] for row in page.locator("#counts tr").all_inner_texts()[1:]}

@@ -21,7 +21,7 @@ from digitwise.paper.evidence import NOT_RUN, Evidence, NotRun
 from digitwise.plots import drawn_as, plural
 from digitwise.runs import results
 from digitwise.runs.folder import Run
-from digitwise.runs.places import find_runs
+from digitwise.runs.places import find_runs, seconds
 from digitwise.runs.words import in_words
 from digitwise.tables import flat, replacing
 
@@ -182,7 +182,7 @@ def _appendix(document: Document, runs: Sequence[Run]) -> None:
     for group in configurations.values():
         first = group[0].experiment
         seeds = ", ".join(str(run.experiment.seed) for run in group)
-        minutes = sum(run.seconds() for run in group) / len(group) / 60
+        minutes = sum(seconds(run) for run in group) / len(group) / 60
         fields = [{"field": path, "value": str(value)} for path, value in flat(describe(first)).items()]
         words = f"{first.name}: {in_words(first)}; seeds {seeds}; {minutes:.1f} minutes of training each"
         document.add(Table([row for row in fields if row["field"] != "seed"], folded=words))

@@ -115,17 +115,17 @@ def attended(text: str, shown: Shown, layer: int, head: int) -> dict[str, Any]:
 
 
 def leaked(shown: Shown) -> dict[str, Any]:
-    """The share of attention that goes to far digits, and exact match, by the length of the numbers."""
+    """The share of attention that goes to digits farther away than any in training, and exact match, by length."""
     _canvas(shown)
-    longest = shown.solver.task.longest or LENGTHS
+    longest, trained = shown.solver.task.longest or LENGTHS, shown.solver.experiment.trained_length
     rows = []
     for digits in sorted({round(n) for n in np.linspace(1, longest, min(longest, LENGTHS))}):
         batch = shown.drawn(digits, PROBLEMS)
         with shown.lock:
-            shares_LH = far_share(shown.solver.model, batch)
+            shares_LH = far_share(shown.solver.model, batch, near=trained)
             right = (answer(shown.solver.model, batch).symbols_BS.numpy() == batch.targets).all(1)
         rows.append({"digits": digits, "shares": shares_LH.mean(1).round(4).tolist(), "right": float(right.mean())})
-    return {"rows": rows, "problems": PROBLEMS, "trained": shown.solver.experiment.trained_length}
+    return {"rows": rows, "problems": PROBLEMS, "trained": trained}
 
 
 def vectors(shown: Shown) -> dict[str, Any]:

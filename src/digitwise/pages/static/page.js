@@ -2,7 +2,6 @@
 // The whole page: its state is in the address, what it shows comes from /api, and it asks nobody else.
 const $ = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
-const SIGNS = { _: "␣" };
 const DEFAULTS = { problem: "987654 + 12347", model: "addition", beside: "absolute", step: "", lowest: "0", layer: "0", head: "0", digit: "" };
 const state = { ...DEFAULTS };
 let models = {}, views = {}, playing = null, asked = 0;
@@ -126,7 +125,7 @@ function columns(view, model) {
   const last = view.rows.length - 1, shift = last < 0 ? 0 : view.places.length - view.rows[last].cells.length;
   const answer = view.written.map((one, index) => {
     if (!one) return make("td");
-    const wrong = one.symbol !== one.exact, shown = SIGNS[one.symbol] || one.symbol;
+    const wrong = one.symbol !== one.exact, shown = one.symbol;
     const words = `${one.symbol}, confidence ${one.confidence.toFixed(2)}${wrong ? `, wrong: the exact symbol is ${one.exact}` : ""}`;
     const inside = model.layers ? make("button", { type: "button", "data-slot": one.slot, "aria-label": `look from ${words}`,
       "aria-pressed": "false", onclick: () => choose(view.model, one.slot) }, shown) : shown;
@@ -158,7 +157,7 @@ function machine(view) {
   const what = rows > 1 ? "row by row" : "cell by cell";
   return [make("h3", {}, `What the cells tell each other, ${what}`),
     make("p", { class: "row" }, play, make("label", { for: id }, "Round"), slider, make("output", { class: "round" }), finer),
-    make("p", { class: "now note" })];
+    make("p", { class: "said note" })];
 }
 
 function showStep() {
@@ -178,7 +177,7 @@ function showStep() {
     }
     box.querySelector(".round").textContent = `${done} of ${slider.max}`;
     const [number, index] = now || [0, null], row = view.rows[number], lit = index === null ? null : transition(row, index, view.graphs[number]);
-    box.querySelector(".now").textContent = lit ? lit.words : "Nobody has spoken yet.";
+    box.querySelector(".said").textContent = lit ? lit.words : "Nobody has spoken yet.";
     drawMachine(box.querySelector(".machine"), view.graphs[number], lit);
   }
 }
@@ -270,7 +269,7 @@ async function look(name) {
 }
 
 function arcs(svg, found, slot) {
-  const wide = 22, x = (index) => 14 + wide * index, width = x(found.tokens.length);
+  const wide = found.tokens.length > 30 ? 14 : 22, x = (index) => 14 + wide * index, width = x(found.tokens.length);
   svg.setAttribute("viewBox", `0 0 ${width} 150`);
   svg.setAttribute("width", width);
   svg.setAttribute("aria-label", `Attention of the answer's place ${slot} over ${found.tokens.length} tokens`);
@@ -279,6 +278,7 @@ function arcs(svg, found, slot) {
   const tokens = found.tokens.map((token, at) => make("text", { x: x(at), y: 142, "text-anchor": "middle" }, token));
   const answers = found.slots.map((at, place) => make("text", { x: x(at), y: 18, "text-anchor": "middle", class: place === slot ? "chosen" : "soft" }, found.symbols[place]));
   svg.replaceChildren(...lines.filter(Boolean), ...tokens, ...answers);
+  svg.parentElement.scrollLeft = x(found.slots[slot]) - svg.parentElement.clientWidth / 2;
 }
 
 async function heat(name, details) {
@@ -308,7 +308,7 @@ async function leak(name) {
     if (!details || details.querySelector("svg")) return;
     const layers = found.rows[0].shares.map((_, layer) => ({ name: `to far digits, layer ${layer + 1}`, points: found.rows.map((row) => [row.digits, row.shares[layer]]) }));
     const right = { name: "exact match", dashed: true, points: found.rows.map((row) => [row.digits, row.right]) };
-    details.append(make("p", { class: "note" }, `Share of attention of answer digits that goes to digits more than one place away, over ${found.problems} problems per length. Grey: lengths in training.`),
+    details.append(make("p", { class: "note" }, `Share of the attention of answer digits that goes to digits more than ${found.trained} places away, farther than any in training; ${found.problems} problems per length. Grey: lengths in training.`),
       lines([...layers, right], found.trained));
   } catch (error) { say(error); }
 }
