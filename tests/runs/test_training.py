@@ -134,7 +134,7 @@ def test_a_killed_process_loses_nothing_before_its_last_state(tmp_path):
     process = subprocess.Popen([*command, "--out", str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
     folder = tmp_path / "killed" / "quickstart" / SLOW
     deadline = time.monotonic() + 60
-    while not (folder / "state.pt").exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (folder / "state.safetensors").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     process.kill()
     process.wait()
@@ -156,7 +156,7 @@ def test_checkpoints_without_a_state_are_not_thrown_away(tmp_path):
         train(run, interrupt)
     state = run.load_state()
     run.drop_state()
-    with pytest.raises(ValueError, match=r"no state.pt to go on from"):
+    with pytest.raises(ValueError, match=r"no state to go on from"):
         train(run)
     assert run.checkpoints() == [5, 10]
     run.save_state({**state, "model": {}})

@@ -1,6 +1,5 @@
-"""How a model is moved and kept: devices, processes, optimizers, weights. The only file that imports accelerate."""
+"""How a model is moved: devices, processes, optimizers. The only file that imports accelerate."""
 
-import hashlib
 import os
 import platform
 import re
@@ -12,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
@@ -86,58 +83,6 @@ def best_device() -> str:
 def loss_of(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
     """The cross entropy of every answer symbol, pads included."""
     return nn.functional.cross_entropy(logits_BSV.flatten(0, 1), targets_BS.long().flatten())
-
-
-def save_weights(weights: dict[str, Tensor], path: Path) -> None:
-    """Write weights with a checksum inside the file."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
-    try:
-        save_file(tensors, path, {"format": "pt", "sha256": _checksum(tensors)})
-    except SafetensorError as error:  # which is not an OSError even if the disk is full
-        raise OSError(str(error)) from error
-
-
-def load_weights(path: Path) -> dict[str, Tensor]:
-    """Return the weights of a file if they are those that were written; older files have no checksum to compare."""
-    try:
-        with safe_open(path, "pt") as file:
-            written = (file.metadata() or {}).get("sha256")
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
-    if written not in (None, _checksum(weights)):
-        raise ValueError(f"{path} is damaged: its weights do not match the checksum that was written with them")
-    return weights
-
-
-def _checksum(tensors: dict[str, Tensor]) -> str:
-    found = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return found.hexdigest()
-
-
-@contextmanager
-def locked(path: Path, wait: bool = False) -> Iterator[None]:
-    """Let one process at a time work on a file or a folder; the lock ends with the process, also with a killed one."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ValueError(f"{path} is in use by another process: wait until it has finished, or end it") from None
-    except OSError:  # a file system without locks
-        pass
-    try:
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def environment() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from digitwise.rng import generator
 from digitwise.runs.engine import best_device
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.runs.limits import refuse_absurd
 from digitwise.tasks import Batch, Problems, Task
 from digitwise.tasks.symbols import Tokens, read_answers
 
@@ -120,7 +121,7 @@ def evaluate(
     largest = {cell.key: cell.tried for cell in before}
     model_at = cache(lambda step: load_model(run, step))  # loaded only if something is left to do
     results: list[Count] = []
-    steps, done = run.select(checkpoints), 0
+    steps, done = sorted({run.intact(step) for step in run.select(checkpoints)}), 0
     for checkpoint in steps:
         for stratum in strata:
             drawn = chosen.draw(stratum, count, seed)
@@ -148,6 +149,7 @@ def evaluate(
 
 def load_model(run: Run, checkpoint: int) -> Model:
     """Return the model of a kept checkpoint, on the fastest device."""
+    refuse_absurd(run.experiment)
     model = run.experiment.build()
     try:
         model.load_state_dict(run.load_checkpoint(checkpoint))

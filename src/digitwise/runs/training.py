@@ -15,9 +15,10 @@ from torch import Tensor
 
 from digitwise.models import Model
 from digitwise.rng import generator
-from digitwise.runs.engine import OPTIMIZERS, Engine, locked, loss_of, seeded
+from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
 from digitwise.runs.evaluation import validate
 from digitwise.runs.experiment import Experiment, Training
+from digitwise.runs.files import locked
 from digitwise.runs.folder import Run, is_main_process
 from digitwise.runs.proving import Prover, is_enough
 from digitwise.tasks import Batch
@@ -84,6 +85,9 @@ def train(run: Run, progress: Callable[[int, float], None] = lambda step, loss: 
 
 def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     experiment, training = run.experiment, run.experiment.training
+    experiment.rehearse()  # a config.json of a stranger may ask for anything
+    if is_main_process():
+        run.mend()
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
     optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay)
@@ -91,14 +95,14 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
     if state is None and run.finished:
         return
     if state is None and len(run.checkpoints()) > 1:
-        raise ValueError(f"{run.folder} has checkpoints but no state.pt to go on from: train it anew in another --out")
+        raise ValueError(f"{run.folder} has checkpoints but no state to go on from: train it anew in another --out")
     if state is not None:
         try:
             model.load_state_dict(state["model"])
             optimizer.load_state_dict(state["optimizer"])
             start = int(state["step"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{run.folder}/state.pt does not fit its config.json") from error
+            raise ValueError(f"the state in {run.folder} does not fit its config.json") from error
     else:
         start = 0
     run.forget_after(start)
@@ -159,12 +163,12 @@ def _train(run: Run, progress: Callable[[int, float], None]) -> None:
                 prover.saw(losses_alone[0])
                 if prover.is_due(done) or last:
                     report = prover.check(average.model)
-                    run.log(step=done, **report.summary(), enough=is_enough(report), seconds=seconds())
+                    if engine.is_main:
+                        run.log(step=done, **report.summary(), enough=is_enough(report), seconds=seconds())
                     last = last or is_enough(report)
             keep = last or done in kept
             if keep and engine.is_main:
-                run.save_checkpoint(done, average.model.state_dict())
-                run.log(step=done, validation=validate(average.model, experiment))
+                run.save_checkpoint(done, average.model.state_dict(), validate(average.model, experiment))
             if last:
                 break
             if keep or time.monotonic() - saved_at >= training.save_seconds or stopping():
