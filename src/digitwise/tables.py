@@ -113,8 +113,6 @@ class replacing:
     def __exit__(self, kind: Any, error: Any, _: Any) -> None:
         if kind is None:
             self.temporary.chmod(self.mode)  # safetensors hides its files from other users
-            with open(self.temporary, "rb") as file:
-                os.fsync(file.fileno())  # so that not even a loss of power leaves a name without its content
             os.replace(self.temporary, self.path)
             return
         self.temporary.unlink(missing_ok=True)

@@ -26,16 +26,12 @@ SOURCE = Path(__file__).parents[2] / "src" / "digitwise"
 OFTEN = with_training(steps=30, checkpoints=6, save_seconds=0.0, average=0.9)
 
 
-def weights(run: Run) -> dict[str, torch.Tensor]:
-    return run.load_checkpoint(run.checkpoints()[-1])
-
-
 def assert_same(run: Run, other: Run) -> None:
     assert run.finished and other.finished
     assert run.checkpoints() == other.checkpoints()
     for step in run.checkpoints():
-        for name, tensor in run.load_checkpoint(step).items():
-            assert torch.equal(tensor, other.load_checkpoint(step)[name]), (step, name)
+        ours, others = run.load_checkpoint(step), other.load_checkpoint(step)
+        assert ours.keys() == others.keys() and all(torch.equal(ours[name], others[name]) for name in ours), step
     first, second = ([{k: v for k, v in row.items() if k != "seconds"} for row in r.metrics()] for r in (run, other))
     assert first == second
     assert not list(run.folder.glob("state*"))

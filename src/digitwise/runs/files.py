@@ -26,6 +26,12 @@ def save_weights(weights: Mapping[str, Tensor], path: Path, notes: Any = None) -
         raise OSError(str(error)) from error
 
 
+def settle(path: Path) -> None:
+    """Wait until a file is on the disk, so that not even a loss of power takes it back."""
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
 def load_weights(path: Path) -> dict[str, Tensor]:
     """Return the weights of a file if they are those that were written."""
     return load_noted(path)[0]

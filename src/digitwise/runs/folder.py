@@ -27,7 +27,7 @@ from digitwise.counts import Count, updated
 from digitwise.runs import logged, state
 from digitwise.runs.engine import environment
 from digitwise.runs.experiment import FORMAT, Experiment, changes_in_words, read_experiment
-from digitwise.runs.files import load_weights, locked, read_notes, save_weights
+from digitwise.runs.files import load_weights, locked, read_notes, save_weights, settle
 from digitwise.tables import read_json, replacing, rows_to_json
 
 _warn = logging.getLogger("digitwise").warning
@@ -70,6 +70,7 @@ class Run:
         row = [] if validation is None else [{"step": step, "validation": validation}]
         with replacing(path) as temporary:
             save_weights(weights, temporary, {"log": self.metrics() + row})
+            settle(temporary)  # there is no copy of it, as there is of the state
         for found in row:
             self.log(**found)
 
