@@ -27,7 +27,8 @@ from digitwise.paper.prediction import predict_run
 from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, find_runs
+from digitwise.runs.folder import Run
+from digitwise.runs.places import find_runs
 from digitwise.runs.results import load_measured, over_seeds, whole_answers
 from digitwise.tasks import TextAddition
 
@@ -98,7 +99,7 @@ SEAMS = {
     "bench": "`BENCHMARKS`: functions that return the rows of a table",
     "answers": "`Problem.parse`: the one parser of problems",
     "paper": "`recipes.Recipe`",
-    "models": "`encoder.Blueprint`, which builds an `encoder.Model`",
+    "models": "`base.Blueprint`, which builds a `base.Model`",
     "encodings": "`base.Encoding`, `base.Pairwise`",
     "machines": "`CLAIMS`: walks over every case",
     "data": "`suites.Suite`; distributions are `tasks.base.Distribution`",

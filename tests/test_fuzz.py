@@ -23,9 +23,9 @@ from digitwise.answers.solver import Solver
 from digitwise.cli import main
 from digitwise.config import describe, override, paths, restore
 from digitwise.paper import arms
-from digitwise.runs.experiment import CHOICES, classes
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
+from digitwise.runs.written import CHOICES, classes
 from digitwise.tasks import Addition
 
 seeds = st.integers(0, 2**48).map(lambda seed: Mess(seed))

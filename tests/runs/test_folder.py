@@ -17,9 +17,10 @@ from digitwise.data import DISTRIBUTIONS, Mixture, NoCarry, Shifted, UniformLeng
 from digitwise.encodings import Relative, Uniform
 from digitwise.runs import engine, evaluation, files
 from digitwise.runs.evaluation import evaluate
-from digitwise.runs.experiment import CHOICES, changes_in_words
-from digitwise.runs.folder import Run, home
+from digitwise.runs.folder import Run
+from digitwise.runs.places import home
 from digitwise.runs.training import train
+from digitwise.runs.written import CHOICES, changes_in_words
 from digitwise.tasks import Addition
 
 

@@ -20,9 +20,10 @@ from digitwise.models import Model
 from digitwise.numbers import digits as dg
 from digitwise.runs.engine import best_device
 from digitwise.runs.evaluation import answer, load_model
-from digitwise.runs.experiment import FORMAT, Experiment, read_experiment
+from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
 from digitwise.runs.limits import refuse_absurd
+from digitwise.runs.written import FORMAT, read_experiment
 from digitwise.tasks import Kind
 
 CARD = "card.md"

@@ -10,13 +10,17 @@ from typing import Any, NamedTuple
 import torch
 
 from digitwise.bench.measure import Row, Session, spread
+from digitwise.models import Model
+from digitwise.models.attention import fold
 from digitwise.paper import arms
+from digitwise.paper.stages import grown
 from digitwise.plots import COLOURS, legend_below, new_figure, save
-from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
-from digitwise.runs.evaluation import correct_symbols, validation_problems
-from digitwise.runs.experiment import Experiment
-from digitwise.runs.training import Average, Source, rate_at
-from digitwise.tasks import Addition, Batch
+from digitwise.runs.engine import Engine, loss_of, seeded
+from digitwise.runs.evaluation import validate
+from digitwise.runs.experiment import Experiment, Testing
+from digitwise.runs.optimizers import OPTIMIZERS
+from digitwise.runs.training import Average, Source, rate_at, set_dropout
+from digitwise.tasks import Batch
 
 GOAL = 0.99
 SEEDS = (100, 101)
@@ -32,7 +36,8 @@ class Trial(NamedTuple):
 
     side: str
     experiment: Experiment
-    targets: dict[str, int]
+    targets: dict[str, Experiment]
+    """What it is tested as: itself, or grown to a larger canvas."""
 
 
 def time_to_accuracy(session: Session) -> list[Row]:
@@ -75,28 +80,41 @@ def note(sides: dict[str, dict[str, Any]], minutes: float) -> str:
 
 
 def trials(smoke: bool) -> Iterator[Trial]:
-    """The relative model on the canvas that each target needs, and the model without a canvas for both."""
+    """The relative model, trained on a small canvas and grown to the one that a target needs, and the model without."""
     profile = "smoke" if smoke else "cpu"
     relative, columns = arms("a2", profile)["relative"], arms("beyond-addition", profile)["addition"]
-    for target, canvas in CANVAS.items():
-        length = LONGER[target] * relative.trained_length
-        yield _watched(Trial("relative", replace(relative, task=Addition(canvas)), {target: length}))
-    yield _watched(Trial("columns", columns, {name: n * columns.trained_length for name, n in LONGER.items()}))
+    factor = relative.training.factor
+    while relative.after is not None:
+        relative = relative.after
+    larger = {name: grown(relative, name.replace(" ", "-"), canvas, (), factor) for name, canvas in CANVAS.items()}
+    for side, trained, tested in (
+        ("relative", relative, larger), ("columns", columns, dict.fromkeys(LONGER, columns))
+    ):  # fmt: skip
+        yield Trial(side, trained, {
+            name: replace(e, testing=Testing((), validation_lengths=(LONGER[name] * trained.trained_length,)))
+            for name, e in tested.items()
+        })  # fmt: skip
 
 
-def _watched(trial: Trial) -> Trial:
-    lengths = tuple(trial.targets.values())
-    testing = replace(trial.experiment.testing, lengths=lengths, validation_lengths=lengths)
-    return trial._replace(experiment=replace(trial.experiment, testing=testing))
+def as_tested(model: Model, trained: Experiment, tested: Experiment) -> Model:
+    """The model on the canvas of its test."""
+    if tested.after is None:
+        return model
+    larger = tested.build()
+    larger.grow_from(model, trained.located(), tested.located())
+    fold(larger, tested.training.factor)
+    return larger
 
 
 def watch(trial: Trial, seed: int, session: Session) -> list[dict[str, Any]]:
     """Train from scratch, and return the accuracy on each target over the seconds of training."""
     experiment = replace(trial.experiment, seed=seed)
-    training, problems = experiment.training, validation_problems(experiment)
+    training = experiment.training
     with seeded(seed, "weights"):
         model = experiment.build()
-    engine = Engine(model, OPTIMIZERS[training.optimizer](model, training.rate, training.decay), training.precision)
+    set_dropout(model, training.dropout)
+    optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
+    engine = Engine(model, optimizer, training.precision)
     average, source = Average(engine.plain_model, training.average), Source(experiment)
     engine.model.train()
 
@@ -116,8 +134,8 @@ def watch(trial: Trial, seed: int, session: Session) -> list[dict[str, Any]]:
             average.update(engine.plain_model, step)
             step += 1
         seconds += time.perf_counter() - began
-        for target, length in trial.targets.items():
-            accuracy = float(correct_symbols(average.model, experiment.task, problems[length]).all(1).mean())
+        for target, tested in trial.targets.items():
+            accuracy = validate(as_tested(average.model, experiment, tested), replace(tested, seed=seed))
             points.append(
                 {
                     "side": trial.side, "target": target, "seed": seed, "step": step,

@@ -12,8 +12,9 @@ from digitwise.bench.references import Expanded, columns_floor, encoder_floor
 from digitwise.data import UniformLengths, UniformValues
 from digitwise.models import Architecture, Columns
 from digitwise.paper import PAPER, arms
-from digitwise.runs.engine import OPTIMIZERS, Engine, loss_of, seeded
+from digitwise.runs.engine import Engine, loss_of, seeded
 from digitwise.runs.experiment import Experiment, Training
+from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.runs.training import Source
 from digitwise.tasks import Addition
 
@@ -42,7 +43,7 @@ SMOKE = Architecture(layers=1, width=16, heads=2)
 
 def on_canvas() -> dict[str, Experiment]:
     """Models with relative positions, the paper's first; `benchmarks/hugging_face.py` measures the same."""
-    small = arms("a2", "cpu")["relative"]
+    small = arms("canvas20", "cpu")["relative"]
     paper = Experiment(task=Addition(50), data=UniformValues(5), architecture=PAPER, training=Training(batch=64))
     wide = Architecture(layers=6, width=256, heads=8)
     return {

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.paper import arms
-    from digitwise.runs.experiment import CHOICES
-    from digitwise.runs.folder import Run, home, is_main_process, refuse_taken
+    from digitwise.runs.engine import refuse_tracker
+    from digitwise.runs.folder import Run, is_main_process, refuse_taken
+    from digitwise.runs.places import home
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
+    from digitwise.runs.written import CHOICES
 
+    refuse_tracker(options.track)
     if options.resume is not None:
         if options.recipe or options.changes:
             raise ValueError("--resume goes on with a run as it is: leave out the recipe and its fields")
@@ -60,7 +63,7 @@ def train(options: argparse.Namespace) -> int | None:
         run = begin()
         runs.append(run)
         try:
-            run_training(run, bar.of_training(run))
+            run_training(run, bar.of_training(run), options.track)
         except Stopped as stopped:
             bar.close()
             print(f"stopped at step {stopped}: go on with digitwise train --resume {run.folder}", file=sys.stderr)
@@ -71,8 +74,8 @@ def train(options: argparse.Namespace) -> int | None:
     document = [
         {
             "run": str(run.folder),
-            "steps": run.experiment.training.steps,
-            "loss": next(row["loss"] for row in reversed(run.metrics()) if "loss" in row),
+            "steps": run.experiment.steps,
+            "loss": next((row["loss"] for row in reversed(run.metrics()) if "loss" in row), None),
             "validation": run.validation()[run.select("last")[0]],
             "best checkpoint": run.best(),
             "seconds": run.seconds(),
@@ -86,7 +89,7 @@ def train(options: argparse.Namespace) -> int | None:
 def _announce(recipe: str, homes: "dict[str, Path]", experiments: "dict[str, Experiment]") -> None:
     """One line on what will be trained."""
     several = f"; one alone with --arm {next(iter(homes))}" if len(homes) > 1 else ""
-    told = ", ".join(f"{folder} ({experiments[arm].training.steps:,} steps)" for arm, folder in homes.items())
+    told = ", ".join(f"{folder} ({experiments[arm].steps:,} steps)" for arm, folder in homes.items())
     print(f"training {len(homes)} model{'s' * (len(homes) > 1)} of {recipe}: {told}{several}", file=sys.stderr)
 
 

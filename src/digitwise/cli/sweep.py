@@ -45,7 +45,8 @@ def sweep(options: argparse.Namespace) -> int | None:
 
     place = Place(options.out)
     if options.recipe == "status":
-        return _status(options, place)
+        _status(options, place)
+        return None
     refuse_tracker(options.track)
     chosen = arms(options.recipe, options.profile)
     if options.arm is not None and options.arm not in chosen:
@@ -55,7 +56,8 @@ def sweep(options: argparse.Namespace) -> int | None:
         raise ValueError(f"recipe {options.recipe} trains no model: digitwise reproduce {options.recipe}")
     cells = jobs.grid(chosen, options.changes, parse_numbers(options.seeds, "--seeds"))
     if options.dry_run:
-        return _dry_run(options, cells, claims.records(place))
+        _dry_run(options, cells, claims.records(place))
+        return None
     _note(place, options, cells)
     bar = Bar()
     try:
@@ -96,7 +98,7 @@ def _dry_run(options: argparse.Namespace, cells: "list[Cell]", records: dict[str
     document = {
         "runs": len(cells),
         "finished": len(cells) - len(left),
-        "steps": sum(cell.job.experiment.training.steps for cell in left),
+        "steps": sum(cell.job.experiment.steps for cell in left),
         "hours": round(found.seconds / 3600, 4),
         "estimated from finished runs": found.measured,
         "estimated from timed steps": len(left) - found.measured,

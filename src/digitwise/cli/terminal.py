@@ -55,7 +55,7 @@ class Bar:
         bar.update(done - bar.n)
 
     def of_training(self, run: "Run") -> Callable[[int, float], None]:
-        return lambda step, loss: self(run.folder.name, step, run.experiment.training.steps, f"loss {loss:.4f}")
+        return lambda step, loss: self(run.folder.name, step, run.experiment.steps, f"loss {loss:.4f}")
 
     def of_evaluation(self, run: "Run") -> Callable[[int, int], None]:
         return lambda done, total: self(f"eval {run.folder.name}", done, total, "")
@@ -77,7 +77,7 @@ def ls(options: argparse.Namespace) -> None:
 
     rows: list[dict[str, Any]]
     if options.what == "runs":
-        from digitwise.runs.folder import find_runs
+        from digitwise.runs.places import find_runs
 
         rows = [
             {
@@ -91,7 +91,7 @@ def ls(options: argparse.Namespace) -> None:
         ]
     elif options.what == "models":
         from digitwise.answers.solver import BUNDLED, bundled
-        from digitwise.runs.experiment import read_experiment
+        from digitwise.runs.written import read_experiment
 
         found = {name: read_experiment(BUNDLED / name / "config.json") for name in bundled()}
         rows = [

@@ -17,6 +17,7 @@ from digitwise.data.carries import (
 from digitwise.data.distributions import (
     PLAIN,
     ExactLength,
+    ManyNines,
     Mixture,
     NoCarry,
     Shifted,
@@ -39,6 +40,7 @@ __all__ = [
     "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
+    "ManyNines",
     "MixedComplexity",
     "Mixture",
     "NinesRun",

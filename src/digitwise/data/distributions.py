@@ -143,6 +143,28 @@ class NoCarry(Distribution):
 
 
 @dataclass(frozen=True)
+class ManyNines(Distribution):
+    """Two summands of one length, uniform from 1 to max_length. Each column sums to 9 with chance `share`, and is
+    uniform otherwise: runs of nines of every length, entered with a carry about as often as without one."""
+
+    max_length: int = 5
+    share: float = 0.5
+
+    def width(self, longest: int | None) -> int:
+        return fits(self.max_length, longest)
+
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        if numbers != 2:
+            raise ValueError("columns that sum to 9 need two summands: use this distribution with addition")
+        width = self.width(longest)
+        out = rng.integers(0, 10, (count, 2, width), dtype=np.uint8)
+        out[:, 1] = np.where(rng.random((count, width)) < self.share, 9 - out[:, 0], out[:, 1])
+        lengths = rng.integers(1, width + 1, count)
+        out *= (np.arange(width) < lengths[:, None])[:, None, :]
+        return out
+
+
+@dataclass(frozen=True)
 class Mixture(Distribution):
     """Each problem comes from one of several distributions, chosen by weight: `Mixture(((0.5, a), (0.5, b)))`."""
 
@@ -180,5 +202,6 @@ PLAIN = {
     "shifted": Shifted,
     "short-multipliers": ShortMultipliers,
     "nocarry": NoCarry,
+    "many-nines": ManyNines,
     "mixture": Mixture,
 }

@@ -119,11 +119,18 @@ def by_place(stratum: Stratum, problems: Problems, right: Right) -> dict[str, Ri
     return {str(Numbered("place", place)): right[:, place] for place in range(stratum.places)}
 
 
+def by_factor(stratum: Stratum, problems: Problems, right: Right) -> dict[str, Right]:
+    """Products that are more than a copy."""
+    more = np.asarray(problems.multipliers @ 10 ** np.arange(problems.multipliers.shape[1]) > 1)
+    return {"multiplier above 1": np.asarray(right.all(1))[more]}
+
+
 SUITES = [
     Suite("uniform", 1, uniform),
     Suite("upto", 1, upto),
     Suite("more", 1, more),
     Suite("shifted", 1, shifted),
     Suite("places", 1, uniform, by_place, what="Numbers of exactly L digits; each place of the answer counted apart."),
+    Suite("factors", 1, uniform, by_factor, what="Products of exactly L digits; multipliers above 1 counted apart."),
     Suite("text", 1, text),
 ]

@@ -48,6 +48,13 @@ class Vectors(nn.Module):
         """Added to the attention scores of one layer; the queries come already scaled: `[B, H, N, N]`."""
         return None
 
+    def grow_from(self, smaller: Any, before: Coordinates, now: Coordinates) -> None:
+        """Take what the vectors of a smaller canvas have learned. Coordinates are those of its tokens, and of ours."""
+        try:
+            self.load_state_dict(smaller.state_dict())
+        except RuntimeError:
+            raise ValueError("these positional vectors cannot be moved to another canvas") from None
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -78,6 +85,10 @@ class Pairwise(Encoding):
         """The class of each pair (query i, key j) of one sequence, from 0 to num_classes - 1: `[N] -> [N, N]`."""
         raise NotImplementedError
 
+    def origins(self, before: Coordinates, now: Coordinates) -> Tensor:
+        """For each class on a canvas, the class on a smaller one whose vector it takes when a model grows."""
+        raise ValueError(f"{type(self).__name__} does not say how its vectors move to another canvas")
+
     def build(self, shape: Shape, extent: Extent) -> Vectors:
         return PairwiseVectors(self, shape, extent)
 
@@ -100,6 +111,13 @@ class PairwiseVectors(Vectors):
 
     def pairwise(self) -> list[Tensor]:
         return list(self.tables)
+
+    @torch.no_grad()
+    def grow_from(self, smaller: "PairwiseVectors", before: Coordinates, now: Coordinates) -> None:
+        same = len(self.tables[0]) == len(smaller.tables[0])
+        rows = slice(None) if same else self.statement.origins(before, now)
+        for mine, theirs in zip(self.tables, smaller.tables, strict=True):
+            mine.copy_(theirs[rows])
 
     def prepare(self, coordinates: Coordinates) -> Classes:
         if coordinates.position.ndim == 1:

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings import noise
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors, total, within
 from digitwise.encodings.by_place import ByPlace
 from digitwise.encodings.symmetry import (
@@ -49,6 +53,15 @@ class AbsoluteVectors(Vectors):
         size = (extent.positions + statement.room, shape.width)
         self.table = nn.Parameter(nn.init.normal_(torch.empty(size), std=0.02))
 
+    @torch.no_grad()
+    def grow_from(self, smaller: "AbsoluteVectors", before: Coordinates, now: Coordinates) -> None:
+        """A place takes the vector of the same place of the same number, or of its highest one."""
+        for number in range(-1, int(now.operand.max()) + 1):
+            theirs, mine = (np.flatnonzero(tokens.operand == number) for tokens in (before, now))
+            if number >= 0:
+                theirs, mine = (t[np.argsort(c.place[t])] for t, c in ((theirs, before), (mine, now)))
+            self.table[mine] = smaller.table[theirs[np.arange(len(mine)).clip(max=len(theirs) - 1)]]
+
     def prepare(self, coordinates: Coordinates) -> tuple[Tensor, Tensor | None]:
         position = coordinates.position.clamp(min=0)  # nobody looks at fillers
         within(position, len(self.table), "a position", "a larger canvas, or Absolute with more room")
@@ -57,7 +70,8 @@ class AbsoluteVectors(Vectors):
     def embed(self, prepared: tuple[Tensor, Tensor | None]) -> Tensor:
         position, text = prepared
         if self.training and self.statement.room:
-            start = torch.randint(self.statement.room + 1, (*position.shape[:-1], 1), device=position.device)
+            starts = partial(torch.randint, self.statement.room + 1)
+            start = noise.drawn(starts, (*position.shape[:-1], 1), position.device)
             position = position + start
         vectors = self.table[position]
         return vectors if text is None else vectors * text
@@ -89,6 +103,23 @@ class Relative(Pairwise):
         if self.reach is not None:
             distance = distance.clamp(-furthest, furthest)
         return distance + furthest
+
+    def origins(self, before: Coordinates, now: Coordinates) -> Tensor:
+        """Columns keep their meaning. A distance is near that of two numbers' ones (or 0, within a number), and takes
+        the vector that was as far from it, at most half a number away: further ones were only seen on pads."""
+        reach = (int(before.place.max()) + 2) // 2
+        old, new = int(before.position.max()), int(now.position.max())
+        distances = np.arange(-new, new + 1)
+        centres = _between_ones(now)
+        nearest = np.abs(distances[:, None] - centres).argmin(1)
+        off = (distances - centres[nearest]).clip(-reach, reach)
+        return torch.as_tensor((_between_ones(before)[nearest] + off).clip(-old, old) + old)
+
+
+def _between_ones(tokens: Coordinates) -> NDArray[np.int64]:
+    """The distances between the ones of every two numbers, which is 0 for a number and itself."""
+    ones = tokens.position[tokens.place == 0]
+    return np.array([0, *(a - b for a in ones for b in ones if a != b)])
 
 
 @dataclass(frozen=True)

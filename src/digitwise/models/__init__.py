@@ -1,6 +1,7 @@
-"""Networks over tokens and coordinates. The seam is `encoder.Blueprint`; a kind of model needs one line here."""
+"""Networks over tokens and coordinates. The seam is `base.Blueprint`; a kind of model needs one line here."""
 
-from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Model
+from digitwise.models.base import Answers, Blueprint, Model
+from digitwise.models.encoder import Architecture, Encoder
 from digitwise.models.messages import Messages, Speakers
 from digitwise.models.ripple import Columns, Ripple
 

@@ -44,12 +44,15 @@ class Attention(nn.Module):
         self.heads = heads
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
         self.dropout = nn.Dropout(dropout)
+        self.sharpness = 1.0
 
     def forward(
         self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
     ) -> tuple[Tensor, Tensor]:
         """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values."""
         q_BHND, k_BHND, v_BHND = self._by_head(query_BNW, key_BNW, value_BNW)
+        if self.sharpness != 1:
+            q_BHND = q_BHND * self.sharpness
         attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout)
         return self.out(attended_BNW), weights_BHNN
 
@@ -61,6 +64,22 @@ class Attention(nn.Module):
             weight, bias = (torch.cat([getattr(part, name) for part in linears]) for name in ("weight", "bias"))
             joined_BNPHD = nn.functional.linear(x_BNW, weight, bias).unflatten(-1, (len(linears), self.heads, -1))
             yield from joined_BNPHD.permute(2, 0, 3, 1, 4).unbind()
+
+
+def sharpen(model: nn.Module, factor: float) -> None:
+    """Multiply all logits of a model by a factor, which is no part of its weights."""
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.sharpness = factor
+
+
+@torch.no_grad()
+def fold(model: nn.Module, factor: float) -> None:
+    """Multiply all logits of a model for good, by its weights: what is left is plain attention."""
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.query.weight.mul_(factor)
+            module.query.bias.mul_(factor)
 
 
 def attend(

@@ -19,7 +19,8 @@ from digitwise.coordinates import Extent
 from digitwise.encodings import Encoding, PlaceVectors
 from digitwise.encodings.by_column import ABOVE, BELOW, HIGHER, SHIFTED
 from digitwise.machines.table import NOTHING, Situations
-from digitwise.models.encoder import Architecture, Layer, Model, initialise
+from digitwise.models.base import Model
+from digitwise.models.encoder import Architecture, Layer, initialise
 from digitwise.models.wiring import Wiring
 from digitwise.tasks.symbols import EQUAL
 

@@ -23,7 +23,8 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Neighbours, PlaceVectors
 from digitwise.encodings.by_column import ABOVE, BELOW, NOT_SEEN, SHIFTED, Waves, in_waves
-from digitwise.models.encoder import Answers, Architecture, Blueprint, Encoder, Layer
+from digitwise.models.base import Answers, Blueprint
+from digitwise.models.encoder import Architecture, Encoder, Layer
 
 STILL = 0.01
 """A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round. Over 960,000

@@ -16,7 +16,7 @@ def nothing_to_train(profile: str) -> Arms:
 
 WITHOUT_MODELS = [
     Recipe("theory", "Predictions for linear attention beside measurements, and the seven theory figures.",
-           nothing_to_train, "Loss_iter_m1 to P_rpe", (), seeds=5, analysis="theory"),
+           nothing_to_train, "Loss_iter_m1 to P_rpe", (), seeds=range(5), analysis="theory"),
     Recipe("complexity", "The four laws of complexity beside samples.",
            nothing_to_train, "sum_carries_50, sum_carries_5, smult_20, smult_5", (), analysis="complexity"),
 ]  # fmt: skip

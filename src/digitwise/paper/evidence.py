@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
@@ -10,7 +10,9 @@ from typing import Any
 
 from digitwise.counts import Count, Numbered, OverSeeds, WeightedSum, merge, value_of
 from digitwise.paper import arms
-from digitwise.runs.folder import Run, home
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.folder import Run
+from digitwise.runs.places import home
 from digitwise.runs.results import load_measured
 
 HOLDS, FAILS, INCONCLUSIVE, NOT_RUN = "holds", "fails", "inconclusive", "not run"
@@ -114,8 +116,7 @@ class Evidence:
         if folder / arm not in self._runs:
             opened = [Run.open(path.parent) for path in folder.glob(f"{arm}-seed*/config.json")]
             found = [ReadOnce(run.folder, run.experiment) for run in opened]
-            wanted = chosen[arm].architecture, chosen[arm].training  # those of another profile are other results
-            found = [run for run in found if (run.experiment.architecture, run.experiment.training) == wanted]
+            found = [run for run in found if _trained_alike(run.experiment, chosen[arm])]
             finished = [run for run in found if run.finished and run.cells]
             self._runs[folder / arm] = sorted(finished, key=lambda run: run.experiment.seed)
         if not self._runs[folder / arm]:
@@ -131,6 +132,12 @@ class Evidence:
             **({"problems per seed": min(count.tried for count in counts)} if counts else {}),
         })  # fmt: skip
         return number
+
+
+def _trained_alike(one: Experiment, other: Experiment) -> bool:
+    """Results of another profile, or of other stages, are other results."""
+    other = replace(other, seed=one.seed)
+    return (one.architecture, one.training, one.after) == (other.architecture, other.training, other.after)
 
 
 def _own(measured: Count | float) -> dict[str, Any]:

@@ -77,8 +77,8 @@ class Recipe:
     """Label of the paper's figure or table."""
     checks: tuple[Check, ...] = (Check("uniform"),)
     """What its models are tested on."""
-    seeds: int = 1
-    """How many seeds the cpu profile trains."""
+    seeds: Sequence[int] = (0,)
+    """The seeds that the cpu profile trains and reports."""
     curves: str = "arms"
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
     checkpoints: str = "last,best"
@@ -114,13 +114,14 @@ def smoke(experiment: Experiment) -> Experiment:
         architecture=experiment.architecture.smallest(),
         training=replace(
             training,
-            steps=20,
+            steps=min(training.steps, 20),
             until_proven=min(training.until_proven, 20),
             batch=16,
             pool=min(training.pool, 64),
             checkpoints=2,
         ),
         testing=replace(experiment.testing, problems=20, validation_problems=10),
+        after=experiment.after and smoke(experiment.after),
     )
 
 

@@ -10,8 +10,8 @@ from digitwise.paper import Recipe, find, law_figures, maps, proof
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
-from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, home
+from digitwise.runs.folder import Run, open_or_create
+from digitwise.runs.places import home
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
 from digitwise.runs.training import train
 
@@ -43,7 +43,7 @@ def reproduce(
     """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
     recipe says how many."""
     recipe = find(name)
-    seeds = range(recipe.seeds if profile == "cpu" else 1) if seeds is None else seeds
+    seeds = (recipe.seeds if profile == "cpu" else (0,)) if seeds is None else seeds
     name, folder = recipe.name, root / recipe.name
     runs = train_recipe(recipe, profile, seeds, root, report)
     if recipe.analysis:
@@ -73,7 +73,7 @@ def train_recipe(recipe: Recipe, profile: str, seeds: Sequence[int], root: Path,
     """Return the finished runs of every arm and seed of a recipe."""
     name, chosen = recipe.name, recipe.arms(profile)
     runs: Runs = {arm: [] for arm in chosen}
-    total = sum(experiment.training.steps for experiment in chosen.values()) * len(seeds)
+    total = sum(experiment.steps for experiment in chosen.values()) * len(seeds)
     before = 0
     for seed in seeds:
         for arm, experiment in chosen.items():
@@ -84,20 +84,10 @@ def train_recipe(recipe: Recipe, profile: str, seeds: Sequence[int], root: Path,
                 report(f"train {name}", before + step, total, f"{label}, loss {loss:.4f}")
 
             train(run, tell)
-            before += experiment.training.steps
+            before += experiment.steps
             report(f"train {name}", before, total, f"{arm}, seed {seed} done")
             runs[arm].append(run)
     return runs
-
-
-def open_or_create(folder: Path, experiment: Experiment) -> Run:
-    """The run of an experiment in a folder; a folder with another experiment is refused."""
-    if not (folder / "config.json").exists():
-        return Run.create(folder, experiment)
-    run = Run.open(folder)
-    if run.experiment != experiment:
-        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
-    return run
 
 
 def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = silent) -> None:
@@ -138,8 +128,11 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
     title = f"{heading}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
     if recipe.curves == "strata":
-        suites = [check.suite for check in recipe.checks if check.suite in STRATA]
-        return [_draw_strata(runs, suite, folder / f"{suite}.png", title) for suite in suites]
+        return [
+            _draw_strata(runs, suite, length, folder / f"{suite}{f'-{length}' * (len(lengths) > 1)}.png", title)
+            for suite, lengths in _strata_lengths(runs, recipe).items()
+            for length in lengths
+        ]
     curves = _by_checkpoint(group) if recipe.curves == "checkpoints" else _by_arm(runs, recipe)
     return [results.draw(curves, folder / "accuracy.png", title, trained)]
 
@@ -170,15 +163,24 @@ def _by_arm(runs: Runs, recipe: Recipe) -> list[Curve]:
     return curves
 
 
-def _draw_strata(runs: Runs, suite: str, path: Path, title: str) -> Path:
+def _strata_lengths(runs: Runs, recipe: Recipe) -> dict[str, list[int]]:
+    """At which lengths there are counts of each of a recipe's suites with numbered strata."""
+    counts = [count for run in every(runs) for count in run.counts()]
+    suites = [check.suite for check in recipe.checks if check.suite in STRATA]
+    return {suite: sorted({count.length for count in counts if count.suite == suite}) for suite in suites}
+
+
+def _draw_strata(runs: Runs, suite: str, length: int, path: Path, title: str) -> Path:
     """One curve for each arm and kind of stratum, over the number in the stratum's name, at the last checkpoint."""
-    answers = {arm: [whole_answers(run, "last", suite) for run in group] for arm, group in runs.items()}
+    answers = {
+        arm: [[count for count in whole_answers(run, "last", suite) if count.length == length] for run in group]
+        for arm, group in runs.items()
+    }
     by_arm = {arm: results.by_stratum(arm if len(runs) > 1 else "", *seeds) for arm, seeds in answers.items()}
     curves = [
         replace(curve, label=f"training: {arm}") if len(found) == 1 < len(runs) else curve
         for arm, found in by_arm.items() for curve in found
     ]  # fmt: skip
-    length = max(count.length for seeds in answers.values() for counts in seeds for count in counts)
     return results.draw(curves, path, f"{title}, last checkpoint, tested on {length} digits", xlabel=STRATA[suite])
 
 

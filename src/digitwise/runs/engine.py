@@ -1,5 +1,7 @@
 """How a model is moved: devices, processes, optimizers. The only file that imports accelerate."""
 
+import hashlib
+import importlib.util
 import os
 import platform
 import re
@@ -8,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,14 +21,28 @@ from digitwise.rng import seed_of
 class Engine:
     """One model and its optimizer, on whatever devices there are."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, precision: str = "no"):
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        precision: str = "no",
+        tracker: "Tracker | None" = None,
+    ):
         from accelerate import Accelerator  # slow to import, and needed by training alone
         from accelerate.state import AcceleratorState
 
         AcceleratorState._reset_state(True)  # it is global, and refuses a second precision in one process otherwise
         # Without being told it would let the processes of a CPU cluster train one model each.
-        self.accelerator = Accelerator(mixed_precision=precision, cpu=not torch.accelerator.is_available())
+        self.accelerator = Accelerator(
+            mixed_precision=precision,
+            cpu=not torch.accelerator.is_available(),
+            log_with=tracker.name if tracker else None,
+            project_dir=tracker.folder if tracker else None,
+        )
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        if tracker:
+            title = "tensorboard" if tracker.name == "tensorboard" else "digitwise"  # a folder, or a project
+            self.accelerator.init_trackers(title, tracker.config, {tracker.name: tracker.settings})
 
     @property
     def device(self) -> torch.device:
@@ -48,6 +64,31 @@ class Engine:
     def plain_model(self) -> Any:
         return self.accelerator.unwrap_model(self.model)
 
+    def agree(self, asked: bool) -> bool:
+        """Whether any process was asked, so that all stop after the same step."""
+        return asked if self.processes == 1 else self.mean(float(asked)) > 0
+
+    def mean(self, number: float) -> float:
+        """Over all processes."""
+        if self.processes == 1:
+            return number
+        return float(self.accelerator.reduce(torch.tensor(number, device=self.device, dtype=torch.float64), "mean"))
+
+    def track(self, step: int, **row: Any) -> None:
+        """Tell the tracker, if there is one, the numbers of a row of the log."""
+        numbers = {name: value for name, value in row.items() if type(value) in (int, float, bool)}
+        if self.accelerator.trackers and numbers:
+            self.accelerator.log(numbers, step=step)
+
+    def close(self) -> None:
+        """Let trackers write what they have."""
+        for tracker in self.accelerator.trackers:
+            tracker.finish()
+
+    def wait(self) -> None:
+        """Until all processes are here."""
+        self.accelerator.wait_for_everyone()
+
     def step(self, losses: Sequence[Callable[[], Tensor]], rate: float, clip: float) -> tuple[float, float]:
         """One update from the mean of several losses; returns that mean and the norm of the gradient."""
         for group in self.optimizer.param_groups:
@@ -63,6 +104,40 @@ class Engine:
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), clip or float("inf"))
         self.optimizer.step()
         return float(self.accelerator.reduce(total, "mean")), float(norm)
+
+
+class Tracker(NamedTuple):
+    """Where a run is logged to beside its own folder."""
+
+    name: str
+    folder: Path
+    config: dict[str, Any]
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, folder: Path, config: dict[str, Any], start: int) -> "Tracker | None":
+        """The tracker of this name for the run in a folder, which goes on from a step; None without a name."""
+        refuse_tracker(name)
+        title = f"{folder.parent.name}/{folder.name}"
+        mark = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+        settings: dict[str, dict[str, Any]] = {
+            "tensorboard": {"purge_step": start},
+            "wandb": {"name": title, "id": mark, "resume": "allow", "dir": str(folder)},
+            "trackio": {"name": title, "resume": "allow"},
+        }
+        plain = {key: v if isinstance(v, int | float | bool) else str(v) for key, v in config.items()}
+        return cls(name, folder, plain, settings[name]) if name else None
+
+
+TRACKERS = ("tensorboard", "wandb", "trackio")
+
+
+def refuse_tracker(name: str) -> None:
+    """Refuse a tracker that is unknown or not installed."""
+    if name and name not in TRACKERS:
+        raise ValueError(f"--track takes {', '.join(TRACKERS)}, not '{name}'")
+    if name and importlib.util.find_spec(name) is None:
+        raise ValueError(f"--track {name} needs a package that is not installed: pip install {name}")
 
 
 @contextmanager
@@ -122,65 +197,3 @@ def _commit(checkout: Path) -> str | None:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip() or None
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-#: Coefficients of the odd quintic a x + b x^3 + c x^5 that drives all singular values near 1 within five rounds, and
-#: the factor that gives an orthogonal step the size of an AdamW step, so that one rate and one decay serve both.
-#: Both are published values: Keller Jordan et al., "Muon" (2024); Liu et al., "Muon is scalable" (2025).
-QUINTIC = (3.4445, -4.7750, 2.0315)
-ROUNDS = 5
-SIZE_OF_ADAM = 0.2
-
-
-def adamw(model: nn.Module, rate: float, decay: float) -> torch.optim.AdamW:
-    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=True)
-
-
-class Muon(torch.optim.AdamW):
-    """The matrices inside the layers move by their momentum with all its singular values set to about 1; embeddings,
-    positional vectors, biases and norms are AdamW's.
-
-    `torch.optim.Muon` rounds to bfloat16, which is many times slower on a CPU, and takes one matrix at a time.
-    """
-
-    def __init__(self, model: nn.Module, rate: float, decay: float, momentum: float = 0.95):
-        super().__init__(model.parameters(), lr=rate, weight_decay=decay, fused=True)
-        self.matrices = [m.weight for m in model.get_submodule("layers").modules() if isinstance(m, nn.Linear)]
-        self.momentum = momentum
-        self._step_supports_amp_scaling = False  # as fused AdamW does; our matrices need the scaler to check before
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        group = self.param_groups[0]
-        stacks: dict[tuple[int, int], list[tuple[Tensor, Tensor]]] = {}
-        for weight in self.matrices:
-            if weight.grad is None:
-                continue
-            state = self.state[weight]
-            if not state:  # AdamW's names: loading a state expects them
-                state.update(step=torch.zeros(()), exp_avg=torch.zeros_like(weight))
-            mean = state["exp_avg"].lerp_(weight.grad, 1 - self.momentum)
-            towards = weight.grad.lerp(mean, self.momentum)
-            weight.grad = None  # AdamW passes it over
-            wide, high = sorted(towards.shape, reverse=True)
-            stacks.setdefault((high, wide), []).append((weight, towards))
-        for (_, wide), pairs in stacks.items():
-            stack = torch.stack([towards if towards.shape[1] == wide else towards.T for _, towards in pairs])
-            for (weight, _), straight in zip(pairs, orthogonal(stack), strict=True):
-                weight.mul_(1 - group["lr"] * group["weight_decay"])
-                oriented = straight if weight.shape[1] == wide else straight.T
-                weight.add_(oriented, alpha=-group["lr"] * SIZE_OF_ADAM * wide**0.5)
-        return super().step(closure)
-
-
-def orthogonal(matrices: Tensor) -> Tensor:
-    """A stack of wide matrices with all their singular values brought near 1, by Newton and Schulz's iteration."""
-    a, b, c = QUINTIC
-    x = matrices / (matrices.norm(dim=(1, 2), keepdim=True) + 1e-7)
-    for _ in range(ROUNDS):
-        square = x @ x.mT
-        x = a * x + (b * square + c * square @ square) @ x
-    return x
-
-
-OPTIMIZERS: dict[str, Callable[[nn.Module, float, float], torch.optim.Optimizer]] = {"adamw": adamw, "muon": Muon}

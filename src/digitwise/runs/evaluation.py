@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from digitwise.config import lookup
 from digitwise.counts import Count
-from digitwise.data import SUITES, ExactLength
+from digitwise.data import SUITES, ExactLength, NoCarry
 from digitwise.data.suites import Stratum, Suite, check_problems
 from digitwise.models import Answers, Model
 from digitwise.rng import generator
@@ -80,12 +80,13 @@ def correct_symbols(model: Model, task: Task, problems: Problems) -> NDArray[np.
 def validation_problems(experiment: Experiment) -> dict[int, Problems]:
     """Longer numbers to choose a checkpoint by, per validation length."""
     testing = experiment.testing
-    return {
-        length: experiment.task.draw(
-            ExactLength(length), generator(experiment.seed, "validation", length), testing.validation_problems
-        )
-        for length in testing.validation_lengths
-    }
+
+    def drawn(length: int) -> Problems:
+        data = ExactLength(length) if testing.carries else NoCarry(length, exactly=True)
+        rng = generator(experiment.seed, "validation", length)
+        return experiment.task.draw(data, rng, testing.validation_problems)
+
+    return {length: drawn(length) for length in testing.validation_lengths}
 
 
 def validate(model: Model, experiment: Experiment) -> float:

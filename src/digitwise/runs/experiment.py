@@ -1,24 +1,22 @@
 """An experiment in full: what is learned from what, by which model, and how far it is tested. Plain data."""
 
-import hashlib
 import math
 import re
-from dataclasses import dataclass, field, fields
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from digitwise.config import describe, restore, successor
-from digitwise.data import DISTRIBUTIONS, UniformLengths
-from digitwise.encodings import ENCODINGS, Encoding, Relative
-from digitwise.models import ARCHITECTURES, Architecture, Blueprint, Model
+from digitwise.coordinates import Coordinates
+from digitwise.data import UniformLengths
+from digitwise.encodings import Encoding, Relative
+from digitwise.models import Architecture, Blueprint, Model
 from digitwise.rng import generator
-from digitwise.runs.engine import OPTIMIZERS
 from digitwise.runs.limits import refuse_absurd, refuse_memory
-from digitwise.tables import flat, read_json
-from digitwise.tasks import TASKS, Addition, Distribution, Task
+from digitwise.runs.optimizers import OPTIMIZERS
+from digitwise.tasks import Addition, Distribution, Task
 
 LONGEST = 100_000
 """Digits of numbers in training, and width of a canvas: what is beyond is refused before memory is taken for it."""
+SHARPENED = 2 / 3
+"""Share of the steps in which the sharpness grows."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,14 @@ class Training:
     draws: int = 1
     """Draws that make up a batch. Where all problems of a draw have one kind and one greatest length (`data.downward`),
     several of them in a step tell more about where to go than one."""
+    factor: float = 1.0
+    """All attention logits are multiplied by this before the first step. Long numbers spread attention over more digits
+    than any in training, and sharper attention spreads less (docs/why-it-decays.md)."""
+    sharpness: float = 1.0
+    """During the first two thirds of the steps the logits are multiplied by more and more, in the end by this. A
+    network that is trained meanwhile keeps what it knows; one that is sharp from the first step learns less."""
+    dropout: float | None = None
+    """Of this training alone; None takes the architecture's."""
     rate: float = 1e-3
     optimizer: str = "adamw"
     """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
@@ -42,6 +48,9 @@ class Training:
     warmup: int = 100
     decay: float = 1e-4
     """Weight decay; the paper tries 3e-6, 1e-5, 3e-5 and 1e-4."""
+    table_decay: float | None = None
+    """Weight decay of the positional vectors; None takes `decay`. Training shows few pairs that are far apart, and a
+    strong decay brings vectors that nothing holds in place back to zero, where they do no harm."""
     average: float = 0.0
     """Checkpoints hold a running average of the weights, of which a step keeps this share; 0 keeps the weights as they
     are. Averages over a high constant rate carry to much longer numbers than any single step (LOG.md)."""
@@ -59,9 +68,14 @@ class Training:
     """How often the state to resume from is written."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "draws", "accumulate", "checkpoints"):
+        for name in ("batch", "draws", "accumulate", "checkpoints"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("factor", "sharpness"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be a number above 0, not {getattr(self, name)}")
+        if not 0 <= (self.dropout or 0) < 1:
+            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
         if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
             raise ValueError(
                 "until_proven must not be below steps, and needs average 0: a mean of weights has other bits"
@@ -79,14 +93,19 @@ class Training:
             raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, not '{self.optimizer}'")
         if self.precision not in ("no", "bf16", "fp16"):
             raise ValueError(f"precision must be 'no', 'bf16' or 'fp16', not '{self.precision}'")
-        for name in ("rate", "warmup", "decay", "clip", "pool", "save_seconds"):
-            if not 0 <= getattr(self, name) < math.inf:  # nan is neither
+        for name in ("steps", "rate", "warmup", "decay", "table_decay", "clip", "pool", "save_seconds"):
+            if not 0 <= (getattr(self, name) or 0) < math.inf:  # nan is neither
                 raise ValueError(f"{name} must be a number that is not negative, not {getattr(self, name)}")
 
     @property
     def kept_steps(self) -> list[int]:
         """Steps after which a checkpoint is kept; the last step is always one."""
-        return sorted({max(1, self.steps * part // self.checkpoints) for part in range(1, self.checkpoints + 1)})
+        parts = range(1, self.checkpoints + 1)
+        return sorted({max(min(1, self.steps), self.steps * part // self.checkpoints) for part in parts})
+
+    def sharpness_at(self, step: int) -> float:
+        """The factor on the logits at a step; it grows geometrically."""
+        return self.sharpness ** min(1.0, step / self.steps / SHARPENED) if self.steps else 1.0
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,8 @@ class Testing:
     """The best checkpoint is the one that does best here; none of these problems is ever in a test."""
     validation_problems: int = 200
     """Per validation length."""
+    carries: bool = True
+    """Whether columns of the validation problems may exceed 9."""
 
     def __post_init__(self) -> None:
         if self.problems < 1 or self.validation_problems < 0:
@@ -117,12 +138,20 @@ class Experiment:
     training: Training = field(default_factory=Training)
     testing: Testing = field(default_factory=Testing)
     seed: int = 0
+    after: "Experiment | None" = None
+    """The stage before: training starts from its last weights, moved to this canvas. All stages train one network, so
+    they have one encoding, one architecture and one seed."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
             raise ValueError(f"name must be of letters, digits, dots and dashes, not '{self.name}': it names a folder")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, and {self.seed} is")
+        if self.after is not None:
+            after = replace(self.after, encoding=self.encoding, architecture=self.architecture, seed=self.seed)
+            object.__setattr__(self, "after", after)
+        elif self.training.steps < 1:
+            raise ValueError(f"steps must be at least 1, not {self.training.steps}")
         if self.training.pool and self.task.longest is None:
             raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
         width = self.data.width(self.task.longest)  # refuses what does not fit the canvas
@@ -138,6 +167,8 @@ class Experiment:
 
     def rehearse(self) -> None:
         """Refuse at once what would fail later: build the model without memory for its weights, and draw problems."""
+        if self.after is not None:
+            self.after.rehearse()
         model = refuse_absurd(self)
         tokens = self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2)).tokens
         refuse_memory("one problem", 4 * model.floats(tokens.shape[1]))
@@ -146,86 +177,24 @@ class Experiment:
     @property
     def trained_length(self) -> int:
         """The longest numbers that training shows, zeros that were appended aside."""
-        return self.data.most_digits(self.task.longest)
+        before = self.after.trained_length if self.after else 0
+        return max(before, self.data.most_digits(self.task.longest)) if self.training.steps else before
+
+    @property
+    def steps_before(self) -> int:
+        """Of all earlier stages."""
+        return self.after.steps_before + self.after.training.steps if self.after else 0
+
+    @property
+    def steps(self) -> int:
+        """Of all stages."""
+        return self.steps_before + self.training.steps
+
+    def located(self) -> Coordinates:
+        """Where the tokens of a problem stand; on a canvas, of every problem."""
+        return self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 1)).coordinates
 
     def build(self) -> Model:
         """Return the model, with weights drawn from torch's current random state."""
         task = self.task
         return self.architecture.build(self.encoding, task.extent, len(task.symbols), task.answer_symbols)
-
-
-FORMAT = 2
-"""Of config.json; format 1 is still read."""
-#: Names that stand for whole objects on the command line.
-CHOICES: dict[str, dict[str, Any]] = {
-    "task": TASKS,
-    "data": DISTRIBUTIONS,
-    "encoding": ENCODINGS,
-    "architecture": ARCHITECTURES,
-}
-
-
-def classes() -> dict[str, Any]:
-    """Our classes that a config file may name; what is added to the registries counts at once."""
-    parts = (Training, Testing, Experiment)
-    return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}
-
-
-def changes_in_words(recipe: Experiment, experiment: Experiment) -> str:
-    """What was changed in a recipe's experiment, for a file name: `encoding=uniform-steps=500`, or a hash where that is
-    long. Name and seed have places of their own."""
-    words: dict[str, str] = {}
-    for part in (f.name for f in fields(Experiment) if f.name not in ("name", "seed")):
-        old, new = getattr(recipe, part), getattr(experiment, part)
-        if type(old) is not type(new):
-            known = {kind: name for name, kind in CHOICES[part].items()}
-            words[part] = known.get(type(new), type(new).__name__)
-            old = successor(old, type(new))
-        before, after = flat(describe(old), part), flat(describe(new), part)
-        for path in (path for path, value in after.items() if before.get(path) != value):
-            name = path.removesuffix(".kind").rpartition(".")[2]
-            words[path if name in words else name] = _word(after[path])
-    text = re.sub(r"[^\w.,=+-]", "_", "-".join(f"{name}={word}" for name, word in words.items()))
-    return text if len(text) <= 80 else f"changed-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(_word, value))
-    return f"{value:g}" if isinstance(value, float) else str(value).lower()
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Return the experiment that a config.json describes, also of an earlier format."""
-    data = read_json(path)
-    if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
-        raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
-    if unknown := set(data) - {"format", "experiment", "name"}:
-        raise ValueError(f"{path} has an unknown key '{min(unknown)}': this version does not read it")
-    try:
-        described = data["experiment"]
-        experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
-        if not isinstance(experiment, Experiment):
-            raise ValueError(f"it holds {type(experiment).__name__}")
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path} does not describe an experiment: {error}") from error
-    return experiment
-
-
-def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
-    """An experiment of format 1: models without a canvas had no architecture of their own, `ByColumn` said whether
-    there were products, and lengths could be shared."""
-
-    def mend(part: Any) -> Any:
-        if isinstance(part, list):
-            return [mend(item) for item in part]
-        if not isinstance(part, dict):
-            return part
-        gone = {"ByColumn": {"products"}, "UniformLengths": {"equal"}}.get(part.get("kind", ""), set())
-        return {name: mend(value) for name, value in part.items() if name not in gone}
-
-    new = mend(old)
-    if new.get("kind") == "Experiment" and new["task"]["kind"] == "Arithmetic":
-        kept = ("layers", "width", "heads", "feedforward", "dropout")
-        new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
-    return new

@@ -26,8 +26,9 @@ from digitwise.config import describe
 from digitwise.counts import Count, updated
 from digitwise.runs import logged, state
 from digitwise.runs.engine import environment
-from digitwise.runs.experiment import FORMAT, Experiment, changes_in_words, read_experiment
+from digitwise.runs.experiment import Experiment
 from digitwise.runs.files import load_weights, locked, read_notes, save_weights, settle
+from digitwise.runs.written import FORMAT, read_experiment
 from digitwise.tables import read_json, replacing, rows_to_json
 
 _warn = logging.getLogger("digitwise").warning
@@ -56,6 +57,10 @@ class Run:
         if not (folder / "config.json").is_file():
             raise ValueError(f"{folder} is not a run folder: it has no config.json")
         return cls(folder, read_experiment(folder / "config.json"))
+
+    def beside(self, experiment: Experiment) -> "Run":
+        """The run of an earlier stage, which stands under its own name: several runs can share it."""
+        return open_or_create(self.folder.parent.parent / experiment.name / self.folder.name, experiment)
 
     # Weights
 
@@ -221,11 +226,14 @@ def refuse_taken(folder: Path, experiment: Experiment) -> None:
     raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
 
 
-def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
-    """Where the run of an experiment lives below a folder of results; what was changed in a recipe's shows."""
-    changed = "" if recipe is None else changes_in_words(recipe, experiment)
-    name = "-".join(part for part in (arm, changed, f"seed{experiment.seed}") if part)
-    return below(root, experiment.name, name)
+def open_or_create(folder: Path, experiment: Experiment) -> Run:
+    """The run of an experiment in a folder; a folder with another experiment is refused."""
+    if not (folder / "config.json").exists():
+        return Run.create(folder, experiment)
+    run = Run.open(folder)
+    if run.experiment != experiment:
+        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
+    return run
 
 
 def below(root: Path, *names: str) -> Path:
@@ -234,14 +242,3 @@ def below(root: Path, *names: str) -> Path:
         if not re.fullmatch(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]*", name):
             raise ValueError(f"'{name}' cannot name a folder of results: use letters, digits, dots and dashes")
     return Path(root, *names)
-
-
-def find_runs(root: Path) -> list[Run]:
-    """All runs below a folder, those that cannot be read left out."""
-    found = []
-    for path in sorted(Path(root).glob("**/config.json")):
-        try:
-            found.append(Run.open(path.parent))
-        except ValueError:
-            continue
-    return found

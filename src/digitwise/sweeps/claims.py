@@ -90,7 +90,7 @@ class Watch:
         if record is not None and record["state"] == "running" and record["driver"] != driver and self.is_held(record):
             return None
         fresh = {"name": job.name, "state": "running", "driver": driver, "tests": digest(job.tests), "beat": 0}
-        fresh |= {"step": 0, "steps": job.experiment.training.steps, **_here()}
+        fresh |= {"step": 0, "steps": job.experiment.steps, **_here()}
         if not self.place.create(fresh, CLAIMS, _slug(job.name), f"{number + 1}.json"):
             return None
         return Claim(self.place, job.name, number + 1, fresh)

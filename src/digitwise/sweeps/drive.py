@@ -57,7 +57,7 @@ class Work:
         self.place, self.watch, self.report = place, Watch(place), report
         self.driver = os.urandom(8).hex()
         self.left = {job.name: job for job in jobs}
-        self.steps = {job.name: job.experiment.training.steps for job in jobs}
+        self.steps = {job.name: job.experiment.steps for job in jobs}
         self.results: dict[str, Record] = {}
         self.drop_finished()
 

@@ -54,7 +54,7 @@ def estimate(experiments: Sequence[Experiment], records: Mapping[str, dict[str, 
             step = median(known[key])
         else:
             step = timed[key] = timed[key] if key in timed else time_steps(experiment)
-        seconds += step * experiment.training.steps
+        seconds += step * experiment.steps
     return Estimate(seconds, measured)
 
 
@@ -64,6 +64,6 @@ def time_steps(experiment: Experiment) -> float:
     training = replace(experiment.training, steps=SKIPPED + TIMED, until_proven=0, checkpoints=1)
     testing = replace(experiment.testing, validation_lengths=())
     with tempfile.TemporaryDirectory(prefix="digitwise-") as scratch:
-        short = replace(experiment, training=training, testing=testing)
+        short = replace(experiment, training=training, testing=testing, after=None)
         train(Run.create(Path(scratch) / "run", short), lambda step, loss: moments.append(time.monotonic()))
     return (moments[-1] - moments[SKIPPED - 1]) / TIMED

@@ -8,7 +8,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from digitwise.config import describe, override, restore
-from digitwise.runs.experiment import CHOICES, Experiment, classes
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.written import CHOICES, classes
 from digitwise.sweeps import code
 
 MOST = 100_000
@@ -59,9 +60,8 @@ class Cell(NamedTuple):
     changes: dict[str, str]
 
     def row(self) -> dict[str, Any]:
-        training = self.job.experiment.training
         labels = {"run": self.job.name, "arm": self.arm, **self.changes}
-        return labels | {"seed": self.job.experiment.seed, "steps": training.steps}
+        return labels | {"seed": self.job.experiment.seed, "steps": self.job.experiment.steps}
 
 
 def grid(arms: Mapping[str, Experiment], fields: Mapping[str, str], seeds: Sequence[int]) -> list[Cell]:

@@ -52,8 +52,9 @@ def run(work: Work, on: str, request: Request, track: str) -> None:
     held: dict[str, Job] = {}  # by other drivers
     try:
         while under_way or held:
-            ready, _ = ray.wait(list(under_way), timeout=LOOK) if under_way else (time.sleep(LOOK), [])[1:] * 2
-            for reference in ready:
+            if not under_way:
+                time.sleep(LOOK)
+            for reference in ray.wait(list(under_way), timeout=LOOK)[0] if under_way else []:
                 job = under_way.pop(reference)
                 record = outcome(ray, reference, job)
                 if record is None:

@@ -13,7 +13,7 @@ import torch
 
 from digitwise.counts import Count
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, below
+from digitwise.runs.folder import Run, below, open_or_create
 from digitwise.runs.state import BEFORE, STATE
 from digitwise.tables import replacing
 
@@ -95,16 +95,6 @@ def _protocols(files: Any) -> tuple[str, ...]:
     return (files.protocol,) if isinstance(files.protocol, str) else tuple(files.protocol)
 
 
-def open_or_create(folder: Path, experiment: Experiment) -> Run:
-    """The run of an experiment in a folder; a folder with another experiment is refused."""
-    if not (folder / "config.json").exists():
-        return Run.create(folder, experiment)
-    run = Run.open(folder)
-    if run.experiment != experiment:
-        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
-    return run
-
-
 class Mirror(Run):
     """A run in a scratch folder whose files are copied to a place that is not a folder."""
 
@@ -124,6 +114,10 @@ class Mirror(Run):
         run.place, run.name = place, name
         run.copy("environment.json", "config.json")
         return run
+
+    def beside(self, experiment: Experiment) -> Run:
+        name = f"{experiment.name}/{self.folder.name}"
+        return Mirror.of(self.place, name, experiment, self.folder.parent.parent / experiment.name / self.folder.name)
 
     def copy(self, *names: str) -> None:
         for name in names:

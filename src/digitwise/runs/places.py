@@ -1,0 +1,31 @@
+"""Where runs live below a folder of results, by the names of their experiments, arms and seeds."""
+
+from pathlib import Path
+
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.folder import Run, below
+from digitwise.runs.written import changes_in_words
+
+
+def stage_before(run: Run) -> Run | None:
+    """The run that this one starts from, if any. It stands beside it under its own name: several runs can share it."""
+    before = run.experiment.after
+    return run.beside(before) if before else None
+
+
+def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
+    """Where the run of an experiment lives below a folder of results; what was changed in a recipe's shows."""
+    changed = "" if recipe is None else changes_in_words(recipe, experiment)
+    name = "-".join(part for part in (arm, changed, f"seed{experiment.seed}") if part)
+    return below(root, experiment.name, name)
+
+
+def find_runs(root: Path) -> list[Run]:
+    """All runs below a folder, those that cannot be read left out."""
+    found = []
+    for path in sorted(Path(root).glob("**/config.json")):
+        try:
+            found.append(Run.open(path.parent))
+        except ValueError:
+            continue
+    return found

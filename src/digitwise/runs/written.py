@@ -1,0 +1,93 @@
+"""Experiments as they are written: in a config.json, in the name of a folder, and by names on the command line."""
+
+import hashlib
+import re
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from digitwise.config import describe, restore, successor
+from digitwise.data import DISTRIBUTIONS
+from digitwise.encodings import ENCODINGS
+from digitwise.models import ARCHITECTURES
+from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.tables import flat, read_json
+from digitwise.tasks import TASKS
+
+FORMAT = 2
+"""Of config.json; format 1 is still read."""
+#: Names that stand for whole objects on the command line.
+CHOICES: dict[str, dict[str, Any]] = {
+    "task": TASKS,
+    "data": DISTRIBUTIONS,
+    "encoding": ENCODINGS,
+    "architecture": ARCHITECTURES,
+}
+
+
+def classes() -> dict[str, Any]:
+    """Our classes that a config file may name; what is added to the registries counts at once."""
+    parts = (Training, Testing, Experiment)
+    return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}
+
+
+def changes_in_words(recipe: Experiment, experiment: Experiment) -> str:
+    """What was changed in a recipe's experiment, for a file name: `encoding=uniform-steps=500`, or a hash where that is
+    long. Name and seed have places of their own."""
+    words: dict[str, str] = {}
+    shared = {name: getattr(experiment, name) for name in ("encoding", "architecture", "seed")}
+    earlier = {"after": recipe.after and replace(recipe.after, **shared)}
+    for part in (f.name for f in fields(Experiment) if f.name not in ("name", "seed")):
+        old, new = earlier.get(part, getattr(recipe, part)), getattr(experiment, part)
+        if type(old) is not type(new):
+            known = {kind: name for name, kind in CHOICES[part].items()}
+            words[part] = known.get(type(new), type(new).__name__)
+            old = successor(old, type(new))
+        before, after = flat(describe(old), part), flat(describe(new), part)
+        for path in (path for path, value in after.items() if before.get(path) != value):
+            name = path.removesuffix(".kind").rpartition(".")[2]
+            words[path if name in words else name] = _word(after[path])
+    text = re.sub(r"[^\w.,=+-]", "_", "-".join(f"{name}={word}" for name, word in words.items()))
+    return text if len(text) <= 80 else f"changed-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(map(_word, value))
+    return f"{value:g}" if isinstance(value, float) else str(value).lower()
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Return the experiment that a config.json describes, also of an earlier format."""
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
+        raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
+    if unknown := set(data) - {"format", "experiment", "name"}:
+        raise ValueError(f"{path} has an unknown key '{min(unknown)}': this version does not read it")
+    try:
+        described = data["experiment"]
+        experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())
+        if not isinstance(experiment, Experiment):
+            raise ValueError(f"it holds {type(experiment).__name__}")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path} does not describe an experiment: {error}") from error
+    return experiment
+
+
+def _upgraded(old: dict[str, Any]) -> dict[str, Any]:
+    """An experiment of format 1: models without a canvas had no architecture of their own, `ByColumn` said whether
+    there were products, and lengths could be shared."""
+
+    def mend(part: Any) -> Any:
+        if isinstance(part, list):
+            return [mend(item) for item in part]
+        if not isinstance(part, dict):
+            return part
+        gone = {"ByColumn": {"products"}, "UniformLengths": {"equal"}}.get(part.get("kind", ""), set())
+        return {name: mend(value) for name, value in part.items() if name not in gone}
+
+    new = mend(old)
+    if new.get("kind") == "Experiment" and new["task"]["kind"] == "Arithmetic":
+        kept = ("layers", "width", "heads", "feedforward", "dropout")
+        new["architecture"] = {"kind": "Columns"} | {name: new["architecture"][name] for name in kept}
+    return new
