@@ -98,7 +98,7 @@ def evaluate(options: argparse.Namespace) -> int | None:
     from digitwise.counts import Count
     from digitwise.data import SUITES
     from digitwise.runs.evaluation import evaluate as run_evaluation
-    from digitwise.runs.folder import Run
+    from digitwise.runs.folder import Run, is_main_process
 
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     runs = [Run.open(folder) for folder in options.runs]
@@ -150,6 +150,8 @@ def evaluate(options: argparse.Namespace) -> int | None:
         print("interrupted: what was counted is kept, and the same command goes on from there", file=sys.stderr)
         return 130
     bar.close()
+    if not is_main_process():
+        return None
     dull = [name for name in ("stratum", "group") if not any(row[name] for row in rows)]
     rows = [{name: value for name, value in row.items() if name not in dull} for row in rows]
     notes = [_mistake(mistake) for mistake in wrong] or ["no mistakes"] * bool(options.errors)

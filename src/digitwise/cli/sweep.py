@@ -103,7 +103,7 @@ def _dry_run(options: argparse.Namespace, cells: "list[Cell]", records: dict[str
         "estimated from finished runs": found.measured,
         "estimated from timed steps": len(left) - found.measured,
     }
-    told = f"about {found.seconds / 3600:.2f} hours of training, one run at a time on this machine"
+    told = f"about {_long(found.seconds)} of training, one run at a time on this machine"
     by = f"by finished runs for {found.measured} of them, by timed steps for the others"
     line = f"{len(cells)} runs, {document['finished']} of them finished; {document['steps']:,} steps left, {told}; {by}"
     show(options, document, [cell.row() for cell in cells], line)
@@ -136,5 +136,12 @@ def _status(options: argparse.Namespace, place: "Place") -> None:
     left = sum(row["steps"] - (row["step"] or 0) for row in rows if row["state"] not in ("finished", "failed"))
     speeds = [record["seconds"] / record["step"] for record in found.values() if record.get("seconds")]
     if left and speeds:
-        line += f"; about {left * sum(speeds) / len(speeds) / 3600:.2f} hours of training left, one run at a time"
+        line += f"; about {_long(left * sum(speeds) / len(speeds))} of training left, one run at a time"
     show(options, rows, _without_empty(rows), line)
+
+
+def _long(seconds: float) -> str:
+    for unit, size in ("hours", 3600), ("minutes", 60):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"

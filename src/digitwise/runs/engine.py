@@ -12,7 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
@@ -104,6 +106,38 @@ class Engine:
         norm = self.accelerator.clip_grad_norm_(self.model.parameters(), clip or float("inf"))
         self.optimizer.step()
         return float(self.accelerator.reduce(total, "mean")), float(norm)
+
+
+class Processes:
+    """The processes that work together, if this one was started as one of several."""
+
+    def __init__(self) -> None:
+        self.rank, self.number, self.state = 0, 1, None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            from accelerate import PartialState
+
+            self.state = PartialState(cpu=not torch.accelerator.is_available())
+            self.rank, self.number = self.state.process_index, self.state.num_processes
+
+    def wait(self) -> None:
+        if self.state is not None:
+            self.state.wait_for_everyone()
+
+    def rows(self, count: int) -> slice:
+        """Which of so many rows are this process's."""
+        return slice(self.rank * count // self.number, (self.rank + 1) * count // self.number)
+
+    def together(self, mine: NDArray) -> NDArray:
+        """The rows of all processes."""
+        if self.state is None:
+            return mine
+        from accelerate.utils import gather, pad_across_processes
+
+        device = self.state.device
+        sizes = gather(torch.tensor([len(mine)], device=device)).tolist()
+        padded = gather(pad_across_processes(torch.as_tensor(mine, device=device)))
+        parts = padded.view(self.number, max(sizes), -1)
+        return np.concatenate([part[:size].cpu().numpy() for part, size in zip(parts, sizes, strict=True)])
 
 
 class Tracker(NamedTuple):

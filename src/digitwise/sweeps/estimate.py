@@ -32,10 +32,15 @@ class Estimate(NamedTuple):
 
 def cost(experiment: Experiment) -> str:
     """The same for experiments whose steps cost the same."""
-    told = describe(experiment)
-    parts = {name: told[name] for name in ("task", "data", "encoding", "architecture")}
-    training = {name: value for name, value in told["training"].items() if name not in FREE}
-    text = json.dumps([parts, training], sort_keys=True)
+
+    def kept(told: dict[str, Any] | None) -> Any:
+        if told is None:
+            return None
+        parts = {name: told[name] for name in ("task", "data", "encoding", "architecture")}
+        training = {name: value for name, value in told["training"].items() if name not in FREE}
+        return parts, training, kept(told["after"])
+
+    text = json.dumps(kept(describe(experiment)), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

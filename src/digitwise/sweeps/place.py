@@ -103,7 +103,7 @@ class Mirror(Run):
 
     @classmethod
     def of(cls, place: Place, name: str, experiment: Experiment, scratch: Path) -> "Mirror":
-        if place.exists(name, "config.json"):
+        if not scratch.exists() and place.exists(name, "config.json"):
             scratch.mkdir(parents=True, exist_ok=True)
             for path in place.files.find(place.path(name)):
                 to = scratch / str(path).split(place.path(name).lstrip("/") + "/", 1)[1]

@@ -1,7 +1,7 @@
 """One job, wherever it is done: claimed, gone on with from its last saved state, trained, tested."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +49,20 @@ def perform(
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """How a finished run went, for tables and for estimates."""
-    rows = run.metrics()
-    last = run.select("last")[0]
+    """How a finished run went, its stages together, for tables and for estimates."""
+    stages, last = list(all_stages(run)), run.select("last")[0]
+    losses = [row["loss"] for stage in reversed(stages) for row in stage.metrics() if "loss" in row]
     return {
-        "step": last,
-        "loss": next((row["loss"] for row in reversed(rows) if "loss" in row), None),
+        "step": run.experiment.steps_before + last,
+        "loss": losses[-1] if losses else None,
         "validation": run.validation()[last],
-        "seconds": run.seconds(),
+        "seconds": round(sum(stage.seconds() for stage in stages), 1),
         "cost": estimate.cost(run.experiment),
     }
+
+
+def all_stages(run: Run) -> Iterator[Run]:
+    """A run and those that it starts from, the latest first."""
+    yield run
+    if run.experiment.after is not None:
+        yield from all_stages(run.beside(run.experiment.after))
