@@ -123,6 +123,7 @@ def parser() -> Parser:
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
     sub.add_argument("--seeds", help="training seeds, for instance 0-2 or 0,3; by default as many as the recipe says")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
+    sweep.cluster(sub)
 
     sub = command("claims", science.claims, "The paper's findings, each with its numbers and a verdict.")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from digitwise import tables
 from digitwise.cli import proof
 from digitwise.cli.science import marked
+from digitwise.cli.sweep import where
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
@@ -209,11 +210,11 @@ def reproduce(options: argparse.Namespace) -> int | None:
     names = list(RECIPES) if options.all else options.recipes
     for name in names:
         find(name)
-    bar, results = Bar(), []
+    on, bar, results = where(options), Bar(), []
 
     try:
         for name in names:
-            result = run_recipe(name, options.profile, seeds, options.out, bar)
+            result = run_recipe(name, options.profile, seeds, options.out, bar, on)
             results.append(result | {"claims": CLAIMS.verdicts(options.out, options.profile, name)})
     except Stopped:
         bar.close()

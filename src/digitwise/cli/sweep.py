@@ -5,11 +5,13 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
+    from digitwise.sweeps.drive import Where
     from digitwise.sweeps.jobs import Cell
     from digitwise.sweeps.place import Place
 
@@ -35,10 +37,20 @@ def cluster(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--track", default="", metavar="NAME", help="also log to tensorboard, wandb or trackio")
 
 
+def where(options: argparse.Namespace) -> "Where":
+    """What `cluster` has asked for."""
+    from digitwise.runs.engine import refuse_tracker
+    from digitwise.sweeps.drive import Where
+
+    refuse_tracker(options.track)
+    if min(options.cpus, options.gpus) < 0:
+        raise ValueError("--cpus and --gpus must not be negative")
+    return Where(options.on, options.cpus, options.gpus, options.track)
+
+
 def sweep(options: argparse.Namespace) -> int | None:
     from digitwise.config import did_you_mean
     from digitwise.paper import arms
-    from digitwise.runs.engine import refuse_tracker
     from digitwise.runs.training import Stopped
     from digitwise.sweeps import claims, drive, jobs
     from digitwise.sweeps.place import Place
@@ -47,7 +59,7 @@ def sweep(options: argparse.Namespace) -> int | None:
     if options.recipe == "status":
         _status(options, place)
         return None
-    refuse_tracker(options.track)
+    on = where(options)
     chosen = arms(options.recipe, options.profile)
     if options.arm is not None and options.arm not in chosen:
         raise ValueError(f"no arm '{options.arm}' in {options.recipe}{did_you_mean(options.arm, chosen)}")
@@ -61,11 +73,7 @@ def sweep(options: argparse.Namespace) -> int | None:
     _note(place, options, cells)
     bar = Bar()
     try:
-        results = drive.run(
-            [cell.job for cell in cells], place, options.on,
-            lambda done, total, note: bar(f"sweep {options.recipe}", done, total, note),
-            drive.Request(options.cpus, options.gpus), options.track,
-        )  # fmt: skip
+        results = drive.run([cell.job for cell in cells], place, on, partial(bar, f"sweep {options.recipe}"))
     except (KeyboardInterrupt, Stopped):
         bar.close()
         print("stopped: everything is saved, and the same command goes on from here", file=sys.stderr)

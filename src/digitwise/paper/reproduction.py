@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,10 +11,14 @@ from digitwise.paper import Recipe, find, law_figures, maps, proof
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
-from digitwise.runs.folder import Run, open_or_create
+from digitwise.runs.experiment import Experiment
+from digitwise.runs.folder import Run
 from digitwise.runs.places import home
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
-from digitwise.runs.training import train
+from digitwise.sweeps import drive
+from digitwise.sweeps.drive import HERE, Where
+from digitwise.sweeps.jobs import Job, Test
+from digitwise.sweeps.place import Place
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
 Report = Callable[[str, int, int, str], None]
@@ -39,13 +44,14 @@ def reproduce(
     seeds: Sequence[int] | None = None,
     root: Path = Path("runs"),
     report: Report = silent,
+    on: Where = HERE,
 ) -> dict[str, Any]:
     """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
-    recipe says how many."""
+    recipe says how many. `on` says where training is done."""
     recipe = find(name)
     seeds = (recipe.seeds if profile == "cpu" else (0,)) if seeds is None else seeds
     name, folder = recipe.name, root / recipe.name
-    runs = train_recipe(recipe, profile, seeds, root, report)
+    runs = train_recipe(recipe, profile, seeds, root, report, on)
     if recipe.analysis:
         found = analyse(recipe.analysis, every(runs), seeds, folder)
     else:
@@ -69,25 +75,30 @@ def every(runs: Runs) -> list[Run]:
     return [run for group in runs.values() for run in group]
 
 
-def train_recipe(recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
-    """Return the finished runs of every arm and seed of a recipe."""
-    name, chosen = recipe.name, recipe.arms(profile)
-    runs: Runs = {arm: [] for arm in chosen}
-    total = sum(experiment.steps for experiment in chosen.values()) * len(seeds)
-    before = 0
+def train_recipe(
+    recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent, on: Where = HERE
+) -> Runs:
+    """Return the finished runs of every arm and seed of a recipe. On a cluster they are tested there, too."""
+    jobs: dict[str, list[Job]] = {arm: [] for arm in recipe.arms(profile)}
     for seed in seeds:
-        for arm, experiment in chosen.items():
+        for arm, experiment in recipe.arms(profile).items():
             seeded = replace(experiment, seed=seed)
-            run = open_or_create(home(root, arm, seeded), seeded)
+            tests = () if on.name == "here" else tests_of(recipe, profile, seeded)
+            jobs[arm].append(Job(home(Path(), arm, seeded).as_posix(), seeded, tests))
+    in_order = [job for together in zip(*jobs.values(), strict=True) for job in together]
+    results = drive.run(in_order, Place(root), on, partial(report, f"train {recipe.name}"))
+    for name, reason in drive.failures(results).items():
+        raise ValueError(f"{root / name}: {reason}")
+    return {arm: [Run.open(root / job.name) for job in group] for arm, group in jobs.items()}
 
-            def tell(step: int, loss: float, before: int = before, label: str = f"{arm}, seed {seed}") -> None:
-                report(f"train {name}", before + step, total, f"{label}, loss {loss:.4f}")
 
-            train(run, tell)
-            before += experiment.steps
-            report(f"train {name}", before, total, f"{arm}, seed {seed} done")
-            runs[arm].append(run)
-    return runs
+def tests_of(recipe: Recipe, profile: str, experiment: Experiment) -> tuple[Test, ...]:
+    """What `check` tests, as far as it is known before the training."""
+    training = experiment.training
+    known = recipe.curves == "checkpoints" and not training.until_proven
+    checkpoints = ",".join([recipe.checkpoints, *map(str, _spaced(training.kept_steps) if known else [])])
+    checks = [] if recipe.analysis else recipe.checks_in(profile)
+    return tuple(Test(check.suite, check.lengths, check.problems, checkpoints) for check in checks)
 
 
 def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = silent) -> None:
@@ -146,7 +157,10 @@ def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
 
 
 def _spaced_checkpoints(run: Run) -> list[int]:
-    steps = run.checkpoints()
+    return _spaced(run.checkpoints())
+
+
+def _spaced(steps: Sequence[int]) -> list[int]:
     return sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from digitwise.runs.folder import Run, below
 from digitwise.sweeps import claims
 from digitwise.sweeps.claims import Record, Watch
 from digitwise.sweeps.jobs import Job
@@ -17,37 +18,37 @@ PAUSE = 1.0
 """Seconds between two looks at what others do."""
 
 
-class Request(NamedTuple):
-    """What one run asks a cluster for."""
+class Where(NamedTuple):
+    """Where runs are done, and what each asks for there."""
 
+    name: str = "here"
+    """`here` in this process, `ray` on the cluster of this machine, or `ray://HOST:PORT`."""
     cpus: float = 1
     gpus: float = 0
+    track: str = ""
+    """A tracker by name, beside the log of each run."""
+
+
+HERE = Where()
 
 
 def run(
-    jobs: Sequence[Job],
-    place: Place,
-    on: str = "here",
-    report: Report = lambda done, total, note: None,
-    request: Request = Request(),  # noqa: B008
-    track: str = "",
+    jobs: Sequence[Job], place: Place, on: Where = HERE, report: Report = lambda done, total, note: None
 ) -> dict[str, Record]:
-    """Do what is not done yet, and return the record of every job by name. `on` is `here`, `ray` or `ray://address`.
+    """Do what is not done yet, and return the record of every job by name.
 
     A job that fails is recorded so, and the others go on. Several drivers may work on the same jobs: each job is done
     by one of them, and all return when all jobs are done.
     """
     work = Work(jobs, place, report)
-    if not work.left:
-        work.tell()
-        return work.results
-    if on == "here":
-        _here(work, track)
-    else:
+    if work.left and on.name == "here":
+        _here(work, on.track)
+    elif work.left:
         from digitwise.sweeps import on_ray
 
-        on_ray.run(work, on, request, track)
-    return work.results
+        on_ray.run(work, on)
+    work.tell()
+    return {job.name: work.results[job.name] for job in jobs}
 
 
 class Work:
@@ -65,7 +66,10 @@ class Work:
         """Take what is finished, by whomever, off the list."""
         for job in list(self.left.values()):
             record = claims.latest(self.place, job.name)[1]
-            if record is not None and claims.is_done(self.place, job, record):
+            if record is None and not job.tests and is_finished(self.place, job):
+                record = {"name": job.name, "state": "finished"}  # by other means, and long ago
+                self.finish(record)
+            elif record is not None and claims.is_done(self.place, job, record):
                 self.finish(record)
 
     def finish(self, record: Record) -> None:
@@ -96,6 +100,15 @@ def _here(work: Work, track: str) -> None:
         if len(work.left) == before:  # others hold them all
             work.tell(note="waiting for another driver")
             time.sleep(PAUSE)
+
+
+def is_finished(place: Place, job: Job) -> bool:
+    """Whether a run in a folder was trained already, whoever did it."""
+    folder = place.folder and below(place.folder, *job.name.split("/"))
+    if folder is None or not (folder / "config.json").exists():
+        return False
+    run = Run.open(folder)
+    return run.experiment == job.experiment and run.finished and run.load_state() is None
 
 
 def failures(results: dict[str, Record]) -> dict[str, Any]:

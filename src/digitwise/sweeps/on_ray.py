@@ -6,7 +6,7 @@ from typing import Any
 from digitwise.runs.training import Stopped
 from digitwise.sweeps import claims
 from digitwise.sweeps.claims import Watch
-from digitwise.sweeps.drive import Request, Work
+from digitwise.sweeps.drive import Where, Work
 from digitwise.sweeps.jobs import Job
 from digitwise.sweeps.place import Place
 from digitwise.sweeps.work import perform
@@ -37,13 +37,13 @@ def connect(on: str) -> Any:
     return ray
 
 
-def run(work: Work, on: str, request: Request, track: str) -> None:
+def run(work: Work, on: Where) -> None:
     """Do the jobs that are left, and tell how far they are."""
-    ray = connect(on)
+    ray = connect(on.name)
     if work.place.folder is None and "memory" in work.place.where.partition("://")[0]:
         raise ValueError(f"--out {work.place.where} is memory of one process: a cluster needs a place that all share")
-    task = ray.remote(num_cpus=request.cpus, num_gpus=request.gpus, max_retries=RETRIES)(do)
-    shared = {"place": work.place.address, "driver": work.driver, "threads": max(1, int(request.cpus)), "track": track}
+    task = ray.remote(num_cpus=on.cpus, num_gpus=on.gpus, max_retries=RETRIES)(do)
+    shared = {"place": work.place.address, "driver": work.driver, "threads": max(1, int(on.cpus)), "track": on.track}
 
     def begin(job: Job) -> Any:
         return task.options(name=job.name).remote(job.plain() | shared)
