@@ -20,6 +20,11 @@ from typing import Any
 from digitwise import tables
 from digitwise.answers.exchange import problems
 from digitwise.bench import results as benchmarks
+from digitwise.comparison import ENCODINGS as COMPARED
+from digitwise.comparison import FORMATS
+from digitwise.comparison import summary as encodings
+from digitwise.comparison.running import works
+from digitwise.comparison.setting import setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
@@ -28,7 +33,7 @@ from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
-from digitwise.runs.places import find_runs
+from digitwise.runs.places import find_runs, seconds
 from digitwise.runs.results import load_measured, over_seeds, whole_answers
 from digitwise.tasks import TextAddition
 
@@ -70,6 +75,7 @@ def summary(path: Path) -> str:
 #: The rooms from the top down, and the files in which a newcomer would look first.
 ROOMS = {
     "cli": [],
+    "comparison": ["setting.py", "running.py", "summary.py"],
     "bench": ["step.py", "references.py"],
     "answers": ["solver.py", "exchange.py"],
     "paper": ["sums.py", "products.py", "claims.py"],
@@ -96,6 +102,7 @@ def tree(_: str) -> str:
 
 #: The base class, or the function, at which each room is extended.
 SEAMS = {
+    "comparison": "`encodings.base.Encoding`: whatever can be named can be compared",
     "bench": "`BENCHMARKS`: functions that return the rows of a table",
     "answers": "`Problem.parse`: the one parser of problems",
     "paper": "`recipes.Recipe`",
@@ -136,7 +143,7 @@ def arms_of(folder: Path) -> dict[str, list[Run]]:
 def table(argument: str) -> str:
     """Exact match by length, arms side by side; and how long training took."""
     arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
-    times = ", ".join(f"{arm} {sum(r.seconds() for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
+    times = ", ".join(f"{arm} {sum(seconds(r) for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
     runs = next(iter(arms.values()))
     threads, seeds = runs[0].environment()["threads"], len(runs)
     last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
@@ -155,7 +162,7 @@ def attempt(argument: str) -> str:
             row[plural(count.length, "digit")] = round(count.accuracy, 3)
             tried = count.tried
     shown = tables.text([rows[step] for step in sorted(rows)])
-    how = f"1 seed, {tried:,} problems per length, {run.seconds() / 60:.0f} minutes on one core"
+    how = f"1 seed, {tried:,} problems per length, {seconds(run) / 60:.0f} minutes on one core"
     return f"```\n{shown}\n```\n\n{how}.\n"
 
 
@@ -212,12 +219,49 @@ def goals(argument: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def by_length(argument: str) -> str:
+    """Arms of a recipe at some lengths, last checkpoint: the median over seeds and the worst."""
+    folder, wanted = argument.split(":")
+    rows = []
+    for arm, runs in trained(ROOT / folder).items():
+        row: dict[str, Any] = {"arm": arm, "seeds": len(runs)}
+        for length in map(int, wanted.split(",")):
+            found = [c.accuracy for run in runs for c in whole_answers(run, "last", "uniform") if c.length == length]
+            row[plural(length, "digit")] = f"{median(found):.3f} ({min(found):.3f})" if found else "-"
+        minutes = [seconds(run) / 60 for run in runs]
+        rows.append(row | {"minutes of training": f"{min(minutes):.1f} to {max(minutes):.1f}" if minutes else "-"})
+    return f"```\n{tables.text(rows)}\nmedian (worst seed)\n```\n"
+
+
+def trained(folder: Path) -> dict[str, list[Run]]:
+    """The finished and tested runs of a recipe by arm, wherever they stand."""
+    found: dict[str, list[Run]] = {}
+    for arm, experiment in find(folder.name).arms("cpu").items():
+        runs = [Run.open(path.parent) for path in (folder.parent / experiment.name).glob(f"{arm}-seed*/config.json")]
+        found[arm] = [run for run in runs if run.finished and run.counts()]
+    return found
+
+
+def leak(argument: str) -> str:
+    """The share of attention that goes to far digits, and what is right with and without them: medians over seeds."""
+    rows = load_measured(ROOT / argument) or []
+    out = []
+    for arm in dict.fromkeys(row["arm"] for row in rows):
+        for name in ("far", "right", "right, far digits masked"):
+            row: dict[str, Any] = {"arm": arm, "share": {"far": "attention to far digits"}.get(name, name)}
+            for n in sorted({r["digits"] for r in rows}):
+                row[str(n)] = round(median([r[name] for r in rows if r["arm"] == arm and r["digits"] == n]), 3)
+            out.append(row)
+    seeds = len({row["seed"] for row in rows})
+    return f"```\n{tables.text(out)}\nby digits; median of {plural(seeds, 'seed')}\n```\n"
+
+
 def seeds(argument: str) -> str:
     """Each recipe below a folder: median and worst seed of every cell."""
     blocks = []
     for folder in sorted(path for path in (ROOT / argument).glob("*") if path.is_dir()):
         if runs := [run for run in find_runs(folder) if run.finished]:
-            minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+            minutes = ", ".join(f"{seconds(run) / 60:.0f}" for run in runs)
             text = tables.text(over_seeds(runs)) or "not tested yet"
             blocks.append(f"`{folder.name}`, minutes of training: {minutes}\n\n```\n{text}\n```\n")
     return "\n".join(blocks)
@@ -294,7 +338,7 @@ def taken(recipe: Recipe, root: Path) -> str:
     for arm, experiment in recipe.arms("cpu").items():
         runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
         if runs:
-            minutes = [max(1, round(run.seconds() / 60)) for run in runs]
+            minutes = [max(1, round(seconds(run) / 60)) for run in runs]
             spent = f"{', '.join(map(str, minutes[:-1]))} and " * (len(minutes) > 1) + plural(minutes[-1], "minute")
             sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, trained for {spent}.")
     if recipe.paper and recipe.arms("cpu"):
@@ -336,14 +380,78 @@ def proofs(argument: str) -> str:
     return f"```\n{tables.text(rows)}\n```\n\nTested beside the proof, over all proven seeds:\n\n{beside}\n"
 
 
+def comparison(argument: str) -> str:
+    """Both tables of a comparison of encodings, its figure, and what is still missing."""
+    root, parts = ROOT / argument, []
+    settings = [setting(task, format) for task in ("addition", "multiply-1") for format in FORMATS]
+    found, _ = encodings.tables(settings, root)
+    if not found["steps"]:
+        return "No results are committed yet: `digitwise compare --tasks addition,multiply-1` makes them.\n"
+    if (root / "encodings.png").exists():
+        parts.append(f"![exact match by length, one panel per encoding](../{argument}/encodings.png)\n")
+    for which, heading in encodings.TABLES.items():
+        parts.append(
+            f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n"
+        )
+    there = {(row["task"], row["format"], row["encoding"]) for row in found["steps"]}
+    wanted = {(w.where.task, w.where.format, w.label) for w in works(COMPARED, settings, root)}
+    if missing := sorted(" ".join(one) for one in wanted - there):
+        parts.append(f"Not run yet: {', '.join(missing)}.\n")
+    return "\n".join(parts)
+
+
+def ladder(argument: str) -> str:
+    """The controls and the rungs of the ladder: what each may use, and how far it carries."""
+    rows = []
+    for recipe in ("controls", "ladder", "ladder-products", "ablations"):
+        arms = find(recipe).arms("cpu")
+        for arm, experiment in arms.items():
+            runs = [run for run in find_runs(ROOT / argument / recipe) if run.folder.name.startswith(f"{arm}-seed")]
+            runs = [run for run in runs if run.finished and run.counts()]
+            if not runs:
+                continue
+            cells = {(row["digits"], row["stratum"]): row for row in over_seeds(runs)}
+            size = sum(weight.numel() for weight in experiment.build().parameters())
+            row: dict[str, Any] = {"recipe": recipe, "model": arm, "parameters": size, "seeds": len(runs)}
+            for digits, stratum in sorted(cells, key=lambda cell: ("carry" in cell[1], cell)):
+                cell = cells[digits, stratum]
+                name = {"with carry": "nines, carry", "without carry": "nines, none"}.get(stratum, stratum)
+                row[f"{digits} {name}".strip()] = f"{cell['median']:.2f} ({cell['worst']:.2f})"
+            rows.append(row)
+    if not rows:
+        commands = "`digitwise reproduce controls ladder ladder-products ablations wiring`"
+        return f"No results are committed yet: {commands} makes them.\n"
+    blocks = []
+    for recipe in dict.fromkeys(row["recipe"] for row in rows):
+        mine = [{name: row[name] for name in row if name != "recipe"} for row in rows if row["recipe"] == recipe]
+        blocks.append(f"`{recipe}`: median over seeds, and the worst in brackets\n\n```\n{tables.text(mine)}\n```\n")
+    return "\n".join(blocks)
+
+
+def wiring(argument: str) -> str:
+    """Which gates training left open, of every seed."""
+    found = load_measured(ROOT / argument / "wiring")
+    if not found:
+        return "Not measured yet: `digitwise reproduce wiring`.\n"
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for gate in found:
+        row = rows.setdefault((gate["experiment"], gate["seed"]), {"model": gate["experiment"], "seed": gate["seed"]})
+        row[f"{'row before' if gate['way'] == 'across' else 'own row'} {gate['offset']:+d}"] = gate["open"]
+    return f"```\n{tables.text(list(rows.values()))}\n```\n"
+
+
 MAKERS = {
     maker.__name__: maker
     for maker in (
         attempt,
         bench,
+        by_length,
         claims,
+        comparison,
         experiments,
         goals,
+        ladder,
+        leak,
         nines,
         prediction,
         proofs,
@@ -352,6 +460,7 @@ MAKERS = {
         sentences,
         table,
         tree,
+        wiring,
         words,
     )
 }

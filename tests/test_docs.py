@@ -27,7 +27,14 @@ def test_links_lead_somewhere(page):
 
 
 #: Pages that quote accuracies in their sentences. Errata and laws quote exact numbers too, which other tests hold.
-QUOTING = ["README.md", "docs/beyond.md", "docs/footguns.md", "docs/reproduction.md", "docs/text.md"]
+QUOTING = [
+    "README.md",
+    "docs/beyond.md",
+    "docs/encodings.md",
+    "docs/footguns.md",
+    "docs/reproduction.md",
+    "docs/text.md",
+]
 
 
 @pytest.mark.parametrize("name", QUOTING)

@@ -67,6 +67,35 @@ def draw(
     return save(figure, path)
 
 
+def small_multiples(
+    panels: Mapping[str, Sequence[Curve]], path: Path, title: str = "", trained: int | None = None, columns: int = 4
+) -> Path:
+    """Draw one small panel per name, all with the same axes; curves of one label have one colour in all of them."""
+    from matplotlib.lines import Line2D
+
+    labels = list(dict.fromkeys(curve.label for curves in panels.values() for curve in curves))
+    rows = -(-len(panels) // columns)
+    figure, found = new_figure(2.1 * columns, 1.75 * rows + 0.7, columns, rows)
+    for axes, (name, curves) in zip(found, panels.items(), strict=False):
+        if trained is not None:
+            axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0)
+        for curve in curves:
+            number = labels.index(curve.label)
+            _draw(axes, curve, COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)], None)
+        axes.set_title(name, fontsize=9)
+        axes.set(ylim=(-0.02, 1.03))
+        axes.tick_params(labelsize=7)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    for axes in found[len(panels) :]:
+        axes.set_visible(False)
+    lines = [Line2D([], [], color=COLOURS[n % len(COLOURS)], ls=STYLES[n // len(COLOURS)]) for n in range(len(labels))]
+    figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
+    figure.suptitle(title, fontsize=10)
+    figure.supxlabel("digits", fontsize=8)
+    figure.supylabel("exact match", fontsize=8)
+    return save(figure, path)
+
+
 def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | None) -> None:
     """A curve of accuracy; or of wrong answers, if it is said at how many of them no wrong one is drawn."""
     seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
@@ -109,7 +138,7 @@ def fewest_problems(found: OverSeeds) -> int:
     return min(count.tried for count in found.by_seed.values() if isinstance(count, Count))
 
 
-def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tuple[Any, Any]:
+def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
     """Return a figure and its axes (a list of axes for several columns).
 
     No global state is used, so drawing works in threads and without a screen.
@@ -119,7 +148,7 @@ def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1) -> tup
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = [figure.add_subplot(1, columns, column + 1) for column in range(columns)]
+    panels = [figure.add_subplot(rows, columns, number + 1) for number in range(rows * columns)]
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)

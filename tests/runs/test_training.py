@@ -13,7 +13,7 @@ import torch
 from small import SMALL, with_training
 
 from digitwise.data import Practice, UniformValues
-from digitwise.encodings import Absolute, ByColumn, HeadGroups, Sum
+from digitwise.encodings import ENCODINGS, Absolute, ByColumn, HeadGroups, Sum
 from digitwise.models import Architecture, Columns
 from digitwise.runs import training as training_module
 from digitwise.runs.experiment import Training
@@ -69,6 +69,8 @@ EACH = {
     "columns": CASES["sums and products in columns"],
     "text": CASES["sums in a text"],
 }
+#: Encodings that draw in training.
+DRAWING = {name: replace(SMALL, encoding=ENCODINGS[name]()) for name in ("abacus", "coupled", "randomised")}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -101,13 +103,15 @@ def test_a_batch_equals_its_accumulated_parts(name, tmp_path):
         ("canvas", {"optimizer": "muon"}),
         ("columns", {"average": 0.9}),
         ("text", {"average": 0.9}),
+        *((name, {}) for name in DRAWING),
     ],
     ids=str,
 )
 def test_resuming_gives_the_same_bits_dropout_included(name, changes, tmp_path):
-    straight = Run.create(tmp_path / "straight", with_training(EACH[name], **changes))
+    experiment = with_training((EACH | DRAWING)[name], **changes)
+    straight = Run.create(tmp_path / "straight", experiment)
     train(straight)
-    broken = Run.create(tmp_path / "broken", with_training(EACH[name], **changes))
+    broken = Run.create(tmp_path / "broken", experiment)
 
     def interrupt(step: int, loss: float) -> None:
         if step == 7:

@@ -17,6 +17,7 @@ from digitwise.answers.solver import CARD, Solver, bundled, load
 from digitwise.machines import certificate
 from digitwise.runs.certify import Report, certify
 from digitwise.runs.folder import Run
+from digitwise.runs.places import seconds
 from digitwise.runs.results import over_seeds
 
 EXAMPLE = {"+": "123 + 4095", "-": "900 - 1", "*": "56 * 4297", "?": "3 ? 12", "/": "1000 / 7"}
@@ -82,7 +83,7 @@ def card(runs: Sequence[Run], name: str, proof: Report | None = None) -> str:
     kinds = experiment.task.kinds
     operators = {kind.operator for kind in kinds}
     steps = runs[0].select("last")[0]
-    minutes = ", ".join(f"{run.seconds() / 60:.0f}" for run in runs)
+    minutes = ", ".join(f"{seconds(run) / 60:.0f}" for run in runs)
     seeds = ", ".join(str(run.experiment.seed) for run in runs)
     rows = over_seeds(runs)
     measured = tables.text(rows) if rows else "not tested yet"

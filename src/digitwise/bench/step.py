@@ -3,6 +3,8 @@ encoder, and the matrix products alone."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from itertools import cycle
 from typing import Any, cast
 
 import torch
@@ -16,7 +18,10 @@ from digitwise.runs.engine import Engine, loss_of, seeded
 from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.runs.training import Source
-from digitwise.tasks import Addition
+from digitwise.tasks import Addition, Batch
+
+BATCHES = 8
+"""So many are drawn beforehand: where sequences grow with their numbers, steps differ."""
 
 
 def step(session: Session) -> list[Row]:
@@ -62,16 +67,17 @@ def in_columns() -> dict[str, Experiment]:
 
 
 def one_step(experiment: Experiment) -> Callable[[], Any]:
-    """Return a call that trains a new model of an experiment by one step, always on its first batch."""
+    """Return a call that trains a new model of an experiment by one step, on its first batches in turns."""
     training = experiment.training
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
     engine = Engine(model, OPTIMIZERS[training.optimizer](model, training.rate, training.decay), training.precision)
     engine.model.train()
-    batch = Source(experiment).batch(0)
-    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+    source = Source(experiment)
+    draws = cycle([source.draws(step) for step in range(BATCHES)])
 
-    def loss() -> torch.Tensor:
+    def loss(batch: Batch) -> torch.Tensor:
+        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
         return loss_of(engine.model(tokens, batch.coordinates), targets)
 
-    return lambda: engine.step([loss], training.rate, training.clip)
+    return lambda: engine.step([partial(loss, batch) for batch in next(draws)], training.rate, training.clip)

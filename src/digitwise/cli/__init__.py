@@ -10,7 +10,7 @@ try:
     from typing import NoReturn
 
     from digitwise import __version__
-    from digitwise.cli import bench, models, proof, science, solve, sweep, terminal
+    from digitwise.cli import bench, compare, models, proof, science, solve, sweep, terminal
     from digitwise.cli.fields import split_changes
     from digitwise.config import load
 except KeyboardInterrupt:  # Ctrl-C right after the command was given
@@ -125,6 +125,9 @@ def parser() -> Parser:
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
     sweep.cluster(sub)
 
+    about = "Compare encodings, yours too: same data, encoder, optimizer and tuning."
+    compare.add_options(command("compare", compare.compare, about))
+
     sub = command("claims", science.claims, "The paper's findings, each with its numbers and a verdict.")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder of the results, as in reproduce --out")
@@ -152,6 +155,7 @@ def parser() -> Parser:
     sub.add_argument("model", nargs="?", help="a bundled model by name, or a folder of a model or a run")
     sub.add_argument("--to", type=Path, metavar="FILE", help="write the certificate of a proven model to this file")
     sub.add_argument("--check", type=Path, metavar="FILE", help="check a certificate by integers, without the network")
+    sub.add_argument("--disturb", type=int, metavar="TIMES", help="disturb the weights so often, and judge each anew")
 
     sub = command("share", solve.share, "Write a model with its card to a folder or to the hub.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="seeds of one experiment; the first is shared")
@@ -206,19 +210,6 @@ def parser() -> Parser:
     sub.add_argument("--seeds", default="0-4", help="for instance 0-4")
     sub.add_argument("--figures", type=Path, metavar="FOLDER", help="draw the figures into this folder too")
 
-    sub = command("bench", bench.bench, "Measure speed, as ratios to what one would use instead.")
-    sub.add_argument(
-        "what", nargs="?", choices=[*bench.NAMES, "all"], metavar="WHAT", help=f"{', '.join(bench.NAMES)}, all"
-    )
-    sub.add_argument("--repeats", type=int, default=7, help="rounds in which all sides take their turns")
-    sub.add_argument("--threads", type=int, help="of torch; default: its own choice, in a check the committed number")
-    sub.add_argument("--minutes", type=float, default=15, help="limit of each training of time-to-accuracy")
-    sub.add_argument("--smoke", action="store_true", help="tiny sizes, to see that everything runs")
-    sub.add_argument(
-        "--out", type=Path, nargs="?", const=Path("results/bench"), metavar="FOLDER",
-        help="write results into this folder or .json file; without a name into results/bench; a check reads there",
-    )  # fmt: skip
-    sub.add_argument(
-        "--check", action="store_true", help="fail where a ratio is over 20 %% worse than the committed one"
-    )
+    about = "Measure speed, as ratios to what one would use instead."
+    bench.add_options(command("bench", bench.bench, about))
     return top

@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 NAMES = ("data", "samplers", "scores", "step", "solve", "growth", "time-to-accuracy")
 
 
+def add_options(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("what", nargs="?", choices=[*NAMES, "all"], metavar="WHAT", help=f"{', '.join(NAMES)}, all")
+    sub.add_argument("--repeats", type=int, default=7, help="rounds in which all sides take their turns")
+    sub.add_argument("--threads", type=int, help="of torch; default: its own choice, in a check the committed number")
+    sub.add_argument("--minutes", type=float, default=15, help="limit of each training of time-to-accuracy")
+    sub.add_argument("--smoke", action="store_true", help="tiny sizes, to see that everything runs")
+    sub.add_argument(
+        "--out", type=Path, nargs="?", const=Path("results/bench"), metavar="FOLDER",
+        help="write results into this folder or .json file; without a name into results/bench; a check reads there",
+    )  # fmt: skip
+    sub.add_argument(
+        "--check", action="store_true", help="fail where a ratio is over 20 %% worse than the committed one"
+    )
+
+
 def bench(options: argparse.Namespace) -> int:
     from digitwise.bench import default_threads
     from digitwise.bench.measure import Session

@@ -24,7 +24,7 @@ def train(options: argparse.Namespace) -> int | None:
     from digitwise.paper import arms
     from digitwise.runs.engine import refuse_tracker
     from digitwise.runs.folder import Run, is_main_process, refuse_taken
-    from digitwise.runs.places import home
+    from digitwise.runs.places import home, seconds
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
     from digitwise.runs.written import CHOICES
@@ -79,7 +79,7 @@ def train(options: argparse.Namespace) -> int | None:
             "loss": next((row["loss"] for row in reversed(run.metrics()) if "loss" in row), None),
             "validation": run.validation()[run.select("last")[0]],
             "best checkpoint": run.best(),
-            "seconds": run.seconds(),
+            "seconds": seconds(run),
         }
         for run in runs
     ]

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from digitwise.cli.terminal import show
+from digitwise.cli.terminal import Bar, show
 
 if TYPE_CHECKING:
     from digitwise.runs.experiment import Experiment
@@ -16,6 +16,8 @@ def certify(options: argparse.Namespace) -> int:
         return _check(options)
     if options.model is None:
         raise ValueError("name a model to certify (digitwise ls models, or a run folder), or a certificate to --check")
+    if options.disturb is not None:
+        return _disturb(options)
     from digitwise.answers.solver import load
     from digitwise.machines import certificate
     from digitwise.runs.certify import certify as run_certify
@@ -37,6 +39,37 @@ def certify(options: argparse.Namespace) -> int:
     }  # fmt: skip
     show(options, document, None, "\n".join(_told(document)))
     return int(report.verdict != "proven")
+
+
+def _disturb(options: argparse.Namespace) -> int:
+    """The exit code is 0 if every verdict stands its test."""
+    from collections import Counter
+
+    from digitwise.answers.disturbed import HARD, disturb
+    from digitwise.tables import replacing, rows_to_json
+
+    if options.disturb < 1:
+        raise ValueError(f"--disturb must be at least 1, not {options.disturb}")
+    bar = Bar()
+    rows = disturb(options.model, options.disturb, bar)
+    bar.close()
+    verdicts = Counter(row["verdict"] for row in rows)
+    wrong = sum(row.get("hard problems wrong", 0) for row in rows)
+    unfounded = sum(not row.get("replayed", True) for row in rows)
+    accepted = sum(row["old certificate"] != "refused" for row in rows)
+    document = {
+        "model": options.model, "disturbed": len(rows), "verdicts": dict(verdicts), "certificates accepted": accepted,
+        "refuted without a wrong answer": unfounded, "hard problems": HARD, "hard problems wrong": wrong, "rows": rows,
+    }  # fmt: skip
+    if options.to is not None:
+        with replacing(options.to) as temporary:
+            head = rows_to_json([{name: value for name, value in document.items() if name != "rows"}])
+            temporary.write_text(f'{{"summary": {head}, "rows": {rows_to_json(rows)}}}\n')
+    told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+    show(options, document, None, f"{len(rows)} disturbances of {options.model}: {told}\n"
+         f"the old certificate was accepted {accepted} times; {unfounded} refutations without a wrong answer; of "
+         f"{HARD:,} hard problems for each that is proven again {wrong} wrong")  # fmt: skip
+    return int(bool(wrong or unfounded or accepted))
 
 
 def until_proven(experiment: "Experiment") -> "Experiment":

@@ -5,6 +5,7 @@ list of its family.
 """
 
 from digitwise.data import chains, edges, suites
+from digitwise.data.ablations import ABLATIONS, FewExamples, WithoutPairs
 from digitwise.data.carries import (
     CONDITIONAL,
     Cascade,
@@ -17,6 +18,7 @@ from digitwise.data.carries import (
 from digitwise.data.distributions import (
     PLAIN,
     ExactLength,
+    GrowingLengths,
     ManyNines,
     Mixture,
     NoCarry,
@@ -30,6 +32,7 @@ from digitwise.data.suites import Suite
 from digitwise.tasks.base import Distribution
 
 DISTRIBUTIONS = PLAIN | CONDITIONAL | {"practice": Practice, "compared": Compared, "short-first": ShortFirst}
+DISTRIBUTIONS |= ABLATIONS
 SUITES: dict[str, Suite] = {suite.name: suite for suite in [*suites.SUITES, *chains.SUITES, *edges.SUITES]}
 
 __all__ = [
@@ -40,6 +43,8 @@ __all__ = [
     "ConsecutiveCarries",
     "Distribution",
     "ExactLength",
+    "FewExamples",
+    "GrowingLengths",
     "ManyNines",
     "MixedComplexity",
     "Mixture",
@@ -53,4 +58,5 @@ __all__ = [
     "UniformComplexity",
     "UniformLengths",
     "UniformValues",
+    "WithoutPairs",
 ]

@@ -60,6 +60,16 @@ class UniformLengths(Distribution):
 
 
 @dataclass(frozen=True)
+class GrowingLengths(UniformLengths):
+    """The same up to a length that is drawn for the whole draw, uniform from min_length to max_length: where sequences
+    grow with their numbers, training shows all lengths of sequences up to the longest."""
+
+    def draw(self, rng: np.random.Generator, count: int, numbers: int, longest: int | None) -> Digits:
+        most = int(rng.integers(self.min_length, self.width(longest) + 1))
+        return UniformLengths(most, self.min_length).draw(rng, count, numbers, longest)
+
+
+@dataclass(frozen=True)
 class ExactLength(Distribution):
     """Every operand has exactly `length` digits: the meaning of "length L" in all headline numbers."""
 
@@ -198,6 +208,7 @@ def _columns_without_carry(rng: np.random.Generator, shape: tuple[int, ...], lea
 PLAIN = {
     "values": UniformValues,
     "lengths": UniformLengths,
+    "growing": GrowingLengths,
     "exact": ExactLength,
     "shifted": Shifted,
     "short-multipliers": ShortMultipliers,

@@ -40,12 +40,22 @@ class Vectors(nn.Module):
         checked once for all layers."""
         return None
 
+    def vary(self, prepared: Any, batch: int) -> Any:
+        """What was prepared, with what is drawn anew in each forward of training, such as a random offset. It is drawn
+        from torch, which the training loop seeds by (seed, step)."""
+        return prepared
+
     def embed(self, prepared: Any) -> Tensor | None:
         """Added once to the token embeddings: `[N, W]` or `[B, N, W]`."""
         return None
 
     def scores(self, layer: int, q_BHND: Tensor, prepared: Any) -> Tensor | None:
         """Added to the attention scores of one layer; the queries come already scaled: `[B, H, N, N]`."""
+        return None
+
+    def angles(self, layer: int, prepared: Any) -> Tensor | None:
+        """The angles by which pairs of entries of queries and keys are rotated: `[N, D / 2]`, or with the batch and the
+        heads before, where these differ: `[B or 1, H or 1, N, D / 2]`."""
         return None
 
     def grow_from(self, smaller: Any, before: Coordinates, now: Coordinates) -> None:
@@ -64,6 +74,8 @@ class Encoding:
     any_length: ClassVar[bool] = False
     #: Is it for the columns of arithmetic without a canvas, instead of a canvas or a text?
     columns: ClassVar[bool] = False
+    #: Was it made for sequences that grow with their numbers? Then it is compared in that format too.
+    growing: ClassVar[bool] = False
     #: What `digitwise.conformance` holds it to.
     symmetries: ClassVar[tuple[Symmetry, ...]] = ()
 

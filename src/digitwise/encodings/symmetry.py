@@ -1,7 +1,7 @@
 """Symmetries that an encoding can claim, each a test that it can fail.
 
-A claim is checked on what the encoding really adds (`embed`, and `scores` of every layer for random queries), so it
-holds for the vectors and not only for the class map.
+A claim is checked on what the encoding really adds (`embed`, and `scores` of every layer for random queries; where it
+rotates queries and keys, what that adds to their products), so it holds for the vectors and not only for the class map.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from digitwise.coordinates import Coordinates
+from digitwise.encodings.rotation import rotated
 
 if TYPE_CHECKING:
     from digitwise.encodings.base import Shape, Vectors
@@ -77,6 +78,57 @@ class Translation(Symmetry):
 
 
 @dataclass(frozen=True)
+class Reflection(Symmetry):
+    """Counting positions from the other end changes nothing: left and right are alike."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        q, position = random_queries(shape, coordinates), coordinates.position
+        turned = position.amax(-1, keepdim=True) - position
+        here, there = (what_is_added(vectors, shape, q, coordinates._replace(position=p)) for p in (position, turned))
+        return _gap(here, there)
+
+
+@dataclass(frozen=True)
+class ProductsByDistance(Symmetry):
+    """The product of the vectors of two positions depends on their distance alone."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        q = random_queries(shape, coordinates)
+        here, *_ = what_is_added(vectors, shape, q, coordinates)
+        there, *_ = what_is_added(vectors, shape, q, coordinates._replace(position=coordinates.position + 5))
+        seen = (coordinates.position >= 0).expand(here.shape[:-1])[..., None]
+        here, there = here * seen, there * seen
+        return _gap([here @ here.mT], [there @ there.mT])
+
+
+@dataclass(frozen=True)
+class OrderAlone(Symmetry):
+    """Only the order of positions counts: moving them apart changes nothing."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        q, position = random_queries(shape, coordinates), coordinates.position
+        apart = torch.where(position < 0, position, position**2 + 3)
+        here, there = (what_is_added(vectors, shape, q, coordinates._replace(position=p)) for p in (position, apart))
+        return _gap(here, there)
+
+
+@dataclass(frozen=True)
+class EqualPlaces(Symmetry):
+    """Digits of equal places get equal vectors, in whichever number and wherever in the sequence they stand."""
+
+    def violation(self, vectors: "Vectors", shape: "Shape", coordinates: Coordinates) -> float:
+        q, count = random_queries(shape, coordinates), coordinates.position.shape[-1]
+        moved = torch.where(coordinates.position < 0, coordinates.position, count - 1 - coordinates.position)
+        here, *scores = what_is_added(vectors, shape, q, coordinates)
+        there, *others = what_is_added(vectors, shape, q, coordinates._replace(position=moved))
+        rows, places = here.reshape(-1, count, shape.width), coordinates.place.reshape(-1, count)
+        digits = (coordinates.operand >= 0).reshape(-1, count)
+        equal = (places[:, :, None] == places[:, None, :]) & digits[:, :, None] & digits[:, None, :]
+        apart = (rows[:, :, None] - rows[:, None, :]).abs().amax(-1) * equal
+        return max(float(apart.max()), _gap([here, *scores], [there, *others]))
+
+
+@dataclass(frozen=True)
 class PlaceTranslation(Symmetry):
     """Moving the places of all digits by the same amount changes nothing; tokens without a place stay."""
 
@@ -121,7 +173,12 @@ def what_is_added(vectors: "Vectors", shape: "Shape", q_BHND: Tensor, coordinate
     added = [torch.zeros(*coordinates.position.shape, shape.width) if embedded is None else embedded]
     for layer in range(shape.layers):
         scores = vectors.scores(layer, q_BHND, prepared)
-        added.append(torch.zeros(*q_BHND.shape[:2], count, count) if scores is None else scores)
+        scores = torch.zeros(*q_BHND.shape[:2], count, count) if scores is None else scores
+        angles = vectors.angles(layer, prepared)
+        if angles is not None:
+            k_BHND = q_BHND.flip(-1)  # any keys, that are reordered as the queries are
+            scores = scores + rotated(q_BHND, angles) @ rotated(k_BHND, angles).mT - q_BHND @ k_BHND.mT
+        added.append(scores)
     return added
 
 

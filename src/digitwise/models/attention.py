@@ -31,6 +31,8 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
 from digitwise.encodings.base import total
+from digitwise.encodings.rotation import rotated
+from digitwise.models.picking import unseen
 
 #: From scaled queries to what the encoding adds to the scores of one layer, if anything.
 Positional = Callable[[Tensor], Tensor | None]
@@ -47,13 +49,19 @@ class Attention(nn.Module):
         self.sharpness = 1.0
 
     def forward(
-        self, query_BNW: Tensor, key_BNW: Tensor, value_BNW: Tensor, positional: Positional
+        self,
+        query_BNW: Tensor,
+        key_BNW: Tensor,
+        value_BNW: Tensor,
+        positional: Positional,
+        angles: tuple[Tensor, Tensor] | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values."""
+        """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values. `angles`
+        are of queries and of keys."""
         q_BHND, k_BHND, v_BHND = self._by_head(query_BNW, key_BNW, value_BNW)
         if self.sharpness != 1:
             q_BHND = q_BHND * self.sharpness
-        attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout)
+        attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout, angles)
         return self.out(attended_BNW), weights_BHNN
 
     def _by_head(self, *inputs_BNW: Tensor) -> Iterator[Tensor]:
@@ -83,11 +91,18 @@ def fold(model: nn.Module, factor: float) -> None:
 
 
 def attend(
-    q_BHND: Tensor, k_BHND: Tensor, v_BHND: Tensor, positional: Positional, dropout: Callable[[Tensor], Tensor]
+    q_BHND: Tensor,
+    k_BHND: Tensor,
+    v_BHND: Tensor,
+    positional: Positional,
+    dropout: Callable[[Tensor], Tensor],
+    angles: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """What queries collect of the values `[B, N, W]`, and by which weights."""
     q_BHND = (q_BHND / math.sqrt(q_BHND.shape[-1])).contiguous()  # two products read it
-    scores_BHNN = q_BHND @ k_BHND.mT
+    # What the encoding adds is a product with queries that are not rotated.
+    turned_BHND, k_BHND = map(rotated, (q_BHND, k_BHND), angles) if angles else (q_BHND, k_BHND)
+    scores_BHNN = turned_BHND @ k_BHND.mT
     added_BHNN = positional(q_BHND)
     if added_BHNN is not None:
         scores_BHNN += added_BHNN
@@ -178,6 +193,8 @@ class PairwiseAttention(nn.Module):
             raise ValueError(f"coordinates of {coordinates.position.shape[-1]} tokens, and {inputs[0].shape[1]} tokens")
         masks = [unseen(coordinates), *self._masks(key_padding_mask, attn_mask)]
         prepared = self.vectors.prepare(coordinates)
+        if self.training:
+            prepared = self.vectors.vary(prepared, len(inputs[0]))
         if self.vectors.embed(prepared) is not None:
             raise ValueError("absolute positions belong to the embeddings of the model around: leave Absolute out here")
 
@@ -185,7 +202,8 @@ class PairwiseAttention(nn.Module):
             added = [mask.to(q_BHND.dtype) for mask in masks if mask is not None]
             return total([self.vectors.scores(0, q_BHND, prepared), *added])
 
-        output, weights = self.attention(*inputs, positional)
+        angles = self.vectors.angles(0, prepared)
+        output, weights = self.attention(*inputs, positional, None if angles is None else (angles, angles))
         output = output if self.batch_first else output.transpose(0, 1)
         if not need_weights:
             return output, None
@@ -208,33 +226,3 @@ def _floats(mask: Tensor) -> Tensor:
     if not mask.is_floating_point():
         raise ValueError("masks must be of bools or floats: of a tokenizer's attention_mask take attention_mask == 0")
     return mask
-
-
-def unseen(coordinates: Coordinates) -> Tensor | None:
-    """Return what is added to the scores so that no token attends to fillers, `[B, 1, 1, N]`.
-
-    An answer must not depend on the length of the other rows of its batch.
-    """
-    filler = coordinates.position < 0
-    if not filler.any():
-        return None
-    return torch.zeros(filler.shape, device=filler.device).masked_fill(filler, -torch.inf)[..., None, None, :]
-
-
-def pick(x: Tensor, tokens: Tensor | None, dim: int = 1) -> Tensor:
-    """Return the entries of some tokens, `[S]` for all rows or `[B, S]`, or of all of them."""
-    if tokens is None:
-        return x
-    if tokens.ndim == 1:
-        return x.index_select(dim, tokens)
-    return torch.take_along_dim(x, tokens.reshape(len(tokens), *[1] * (dim - 1), -1, *[1] * (x.ndim - dim - 1)), dim)
-
-
-def spread(q_BHSD: Tensor, tokens: Tensor | None, count: int) -> Tensor:
-    """Undo `pick`, with zeros for all other tokens: `[B, H, N, D]`."""
-    if tokens is None:
-        return q_BHSD
-    zeros_BHND = q_BHSD.new_zeros(*q_BHSD.shape[:2], count, q_BHSD.shape[-1])
-    if tokens.ndim == 1:
-        return zeros_BHND.index_copy(2, tokens, q_BHSD)
-    return zeros_BHND.scatter(2, tokens[:, None, :, None].expand_as(q_BHSD), q_BHSD)

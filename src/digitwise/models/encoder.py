@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
 from digitwise.encodings.base import total
-from digitwise.models.attention import Attention, Positional, pick, spread, unseen
+from digitwise.models.attention import Attention, Positional
 from digitwise.models.base import Answers, Blueprint, Model
+from digitwise.models.picking import pick, spread, unseen
 
 REMEMBERED = 8
 """For how many coordinates a model remembers what it has prepared."""
@@ -77,13 +78,16 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(architecture.dropout)
         self.pre = architecture.norm == "pre"
 
-    def forward(self, x_BNW: Tensor, positional: Positional, only: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x_BNW: Tensor, positional: Positional, only: Tensor | None = None, angles: Tensor | None = None
+    ) -> Tensor:
         """Return the new states of all tokens, or of some `only`, which still look at all of them."""
         first, second = self.norms
         y_BNW = first(x_BNW) if self.pre else x_BNW
         query_BNW = pick(y_BNW, only)
         x_BNW = pick(x_BNW, only) if self.pre else query_BNW
-        attended_BNW, _ = self.attention(query_BNW, y_BNW, y_BNW, positional)
+        both = None if angles is None else (pick(angles, only, angles.ndim - 2), angles)
+        attended_BNW, _ = self.attention(query_BNW, y_BNW, y_BNW, positional, both)
         if self.pre:
             x_BNW = x_BNW + self.dropout(attended_BNW)
             return x_BNW + self.dropout(self.feedforward(second(x_BNW)))
@@ -128,13 +132,14 @@ class Encoder(Model):
 
     def _states(self, tokens_BN: Tensor, prepared: Prepared, rounds: int | None, slots_only: bool = False) -> Tensor:
         x_BNW = self.embedding(tokens_BN.long())
-        positions_NW = self.vectors.embed(prepared.vectors)
+        where = self.vectors.vary(prepared.vectors, len(tokens_BN)) if self.training else prepared.vectors
+        positions_NW = self.vectors.embed(where)
         if positions_NW is not None:
             x_BNW = x_BNW + positions_NW
         x_BNW = self.dropout(self.embedding_norm(x_BNW))
 
         def positional(index: int, only: Tensor | None, q_BHND: Tensor) -> Tensor | None:
-            added_BHNN = self.vectors.scores(index, spread(q_BHND, only, tokens_BN.shape[1]), prepared.vectors)
+            added_BHNN = self.vectors.scores(index, spread(q_BHND, only, tokens_BN.shape[1]), where)
             return total([None if added_BHNN is None else pick(added_BHNN, only, 2), prepared.fillers])
 
         once, repeated = self.architecture.layers, self.architecture.repeated
@@ -147,7 +152,9 @@ class Encoder(Model):
                 # Nobody reads the other tokens after the last layer.
                 last = number == len(plan) - 1 and index == indices[-1]
                 only = prepared.slots if slots_only and last else None
-                state_BNW = self.layers[index](state_BNW, partial(positional, index, only), only)
+                state_BNW = self.layers[index](
+                    state_BNW, partial(positional, index, only), only, self.vectors.angles(index, where)
+                )
         return self.state_norm(state_BNW)
 
     def prepare(self, coordinates: Coordinates) -> Prepared:

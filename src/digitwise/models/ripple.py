@@ -27,8 +27,7 @@ from digitwise.models.base import Answers, Blueprint
 from digitwise.models.encoder import Architecture, Encoder, Layer
 
 STILL = 0.01
-"""A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round. Over 960,000
-digits of the bundled adder it moved no probability by more than 0.005: the one wrong digit is wrong in order too."""
+"""A cell is at rest when no entry of its normalised state (of about 1) moved by more than this in a round."""
 WINDOW = 2**14
 """Tokens in a window of places: few enough for the caches of a processor."""
 

@@ -4,7 +4,7 @@ The seam is `recipes.Recipe`; a recipe needs one line in the list of its family.
 """
 
 from digitwise.config import did_you_mean, lookup
-from digitwise.paper import products, proof, sums
+from digitwise.paper import controls, products, proof, sums
 from digitwise.paper.recipes import PAPER, Arms, Check, Recipe
 
 PROFILES = ("paper", "cpu", "smoke")
@@ -20,7 +20,8 @@ WITHOUT_MODELS = [
     Recipe("complexity", "The four laws of complexity beside samples.",
            nothing_to_train, "sum_carries_50, sum_carries_5, smult_20, smult_5", (), analysis="complexity"),
 ]  # fmt: skip
-RECIPES = {recipe.name: recipe for recipe in [*sums.RECIPES, *products.RECIPES, *proof.RECIPES, *WITHOUT_MODELS]}
+FAMILIES = (sums.RECIPES, products.RECIPES, proof.RECIPES, controls.RECIPES, WITHOUT_MODELS)
+RECIPES = {recipe.name: recipe for family in FAMILIES for recipe in family}
 
 
 def find(name: str) -> Recipe:

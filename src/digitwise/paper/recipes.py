@@ -58,6 +58,8 @@ class Check(NamedTuple):
     lengths: Sequence[int] | None = None
     problems: int | None = None
     paper: Sequence[int] | None = None
+    trained: bool = False
+    """Whether an untrained network would take minutes: cells that never rest, on long numbers."""
 
 
 #: What models in a text, and models without a canvas, are tested on.
@@ -95,10 +97,12 @@ class Recipe:
         return re.split(r"[:.](?: |$)", self.what)[0]
 
     def checks_in(self, profile: str) -> list[Check]:
-        """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says."""
+        """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says, and
+        without those that are only for trained networks."""
         return [
             Check(c.suite, (profile == "paper" and c.paper) or c.lengths, c.problems if profile != "smoke" else None)
             for c in self.checks
+            if not (profile == "smoke" and c.trained)
         ]
 
     def arms(self, profile: str) -> Arms:

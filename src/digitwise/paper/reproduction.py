@@ -2,40 +2,28 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, find, law_figures, maps, proof
+from digitwise.paper import Recipe, controls, find, law_figures, leak, maps, proof
+from digitwise.paper.trained import Report, Runs, silent, spaced, train_recipe
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
-from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
-from digitwise.runs.places import home
+from digitwise.runs.places import seconds
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
-from digitwise.sweeps import drive
 from digitwise.sweeps.drive import HERE, Where
-from digitwise.sweeps.jobs import Job, Test
-from digitwise.sweeps.place import Place
 
-#: `report(what, done, total, note)`: how far a piece of work has come.
-Report = Callable[[str, int, int, str], None]
-Runs = dict[str, list[Run]]  # by arm, one run per seed
 Rows = list[dict[str, Any]]
 
-MOST_CURVES = 5
 #: Suites whose strata have a number in their names: what it counts.
 STRATA = {
     "cascade": "columns of the longest cascade",
     "consecutive": "carries in a row",
     "nines": "columns in a row that sum to 9",
 }
-
-
-def silent(what: str, done: int, total: int, note: str) -> None:
-    pass
 
 
 def reproduce(
@@ -61,7 +49,7 @@ def reproduce(
             "best on validation": side_by_side(runs, recipe, "best"),
             "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
-    trained = {str(run.folder): {"seconds": run.seconds()} | checked(run) for run in every(runs)}
+    trained = {str(run.folder): {"seconds": seconds(run)} | checked(run) for run in every(runs)}
     return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
 
 
@@ -73,32 +61,6 @@ def checked(run: Run) -> dict[str, Any]:
 
 def every(runs: Runs) -> list[Run]:
     return [run for group in runs.values() for run in group]
-
-
-def train_recipe(
-    recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent, on: Where = HERE
-) -> Runs:
-    """Return the finished runs of every arm and seed of a recipe. On a cluster they are tested there, too."""
-    jobs: dict[str, list[Job]] = {arm: [] for arm in recipe.arms(profile)}
-    for seed in seeds:
-        for arm, experiment in recipe.arms(profile).items():
-            seeded = replace(experiment, seed=seed)
-            tests = () if on.name == "here" else tests_of(recipe, profile, seeded)
-            jobs[arm].append(Job(home(Path(), arm, seeded).as_posix(), seeded, tests))
-    in_order = [job for together in zip(*jobs.values(), strict=True) for job in together]
-    results = drive.run(in_order, Place(root), on, partial(report, f"train {recipe.name}"))
-    for name, reason in drive.failures(results).items():
-        raise ValueError(f"{root / name}: {reason}")
-    return {arm: [Run.open(root / job.name) for job in group] for arm, group in jobs.items()}
-
-
-def tests_of(recipe: Recipe, profile: str, experiment: Experiment) -> tuple[Test, ...]:
-    """What `check` tests, as far as it is known before the training."""
-    training = experiment.training
-    known = recipe.curves == "checkpoints" and not training.until_proven
-    checkpoints = ",".join([recipe.checkpoints, *map(str, _spaced(training.kept_steps) if known else [])])
-    checks = [] if recipe.analysis else recipe.checks_in(profile)
-    return tuple(Test(check.suite, check.lengths, check.problems, checkpoints) for check in checks)
 
 
 def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = silent) -> None:
@@ -157,11 +119,7 @@ def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
 
 
 def _spaced_checkpoints(run: Run) -> list[int]:
-    return _spaced(run.checkpoints())
-
-
-def _spaced(steps: Sequence[int]) -> list[int]:
-    return sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
+    return spaced(run.checkpoints())
 
 
 def _by_arm(runs: Runs, recipe: Recipe) -> list[Curve]:
@@ -231,6 +189,8 @@ def draw_laws(rows: Rows, folder: Path) -> list[Path]:
 
 ANALYSES = {
     "proof": Analysis(proof.measure, proof.draw),
+    "leak": Analysis(leak.measure, leak.draw),
+    "wiring": Analysis(controls.measure_wiring, controls.draw_wiring),
     "maps": Analysis(measure_maps, maps.draw_maps),
     "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),
     "theory": Analysis(measure_theory, draw_theory),

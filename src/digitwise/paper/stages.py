@@ -67,7 +67,7 @@ def canvas100() -> Experiment:
 def cures() -> dict[str, Experiment]:
     """What each part of it does alone, on a canvas of 20: nothing of it; dropout and the decay of vectors; sharpening;
     growth from a canvas of 10. The last one has all of it."""
-    data, plain = UniformLengths(5), replace(SMALL_TRAINING, steps=1500, checkpoints=4)
+    data, plain = UniformLengths(5), replace(SMALL_TRAINING, steps=1500)
     soft = stage("cure-soft", 20, data, plain, (10, 15))
     small = stage("cure-small", 10, data, plain, (8, 9))
     sharper = replace(plain, steps=600, sharpness=4.9)

@@ -13,6 +13,13 @@ def stage_before(run: Run) -> Run | None:
     return run.beside(before) if before else None
 
 
+def seconds(run: Run) -> float:
+    """Time spent training a run and the stages before it, as far as they are there."""
+    before = run.experiment.after
+    earlier = seconds(Run(run.folder.parent.parent / before.name / run.folder.name, before)) if before else 0.0
+    return run.seconds() + earlier
+
+
 def home(root: Path, arm: str, experiment: Experiment, recipe: Experiment | None = None) -> Path:
     """Where the run of an experiment lives below a folder of results; what was changed in a recipe's shows."""
     changed = "" if recipe is None else changes_in_words(recipe, experiment)

@@ -1,12 +1,13 @@
 """One job, wherever it is done: claimed, gone on with from its last saved state, trained, tested."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
+from digitwise.runs.places import seconds
 from digitwise.runs.training import Stopped, train
 from digitwise.sweeps import estimate
 from digitwise.sweeps.claims import Record, Taken, Watch
@@ -50,19 +51,11 @@ def perform(
 
 def summary(run: Run) -> dict[str, Any]:
     """How a finished run went, its stages together, for tables and for estimates."""
-    stages, last = list(all_stages(run)), run.select("last")[0]
-    losses = [row["loss"] for stage in reversed(stages) for row in stage.metrics() if "loss" in row]
+    last = run.select("last")[0]
     return {
         "step": run.experiment.steps_before + last,
-        "loss": losses[-1] if losses else None,
+        "loss": next((row["loss"] for row in reversed(run.metrics()) if "loss" in row), None),
         "validation": run.validation()[last],
-        "seconds": round(sum(stage.seconds() for stage in stages), 1),
+        "seconds": round(seconds(run), 1),
         "cost": estimate.cost(run.experiment),
     }
-
-
-def all_stages(run: Run) -> Iterator[Run]:
-    """A run and those that it starts from, the latest first."""
-    yield run
-    if run.experiment.after is not None:
-        yield from all_stages(run.beside(run.experiment.after))

@@ -7,6 +7,7 @@ from digitwise.tasks.base import Batch, Distribution, Kind, Problems, Task
 from digitwise.tasks.canvas import Addition, Multiplication
 from digitwise.tasks.columns import Arithmetic
 from digitwise.tasks.downward import Difference, Division
+from digitwise.tasks.growing import Growing
 from digitwise.tasks.text import TextAddition, TextMultiplication
 
 TASKS = {
@@ -17,6 +18,7 @@ TASKS = {
     "arithmetic": Arithmetic,
     "difference": Difference,
     "division": Division,
+    "growing": Growing,
 }
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Difference",
     "Distribution",
     "Division",
+    "Growing",
     "Kind",
     "Multiplication",
     "Problems",

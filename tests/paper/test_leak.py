@@ -1,0 +1,42 @@
+"""Attention to far digits: what counts as far, and that a mask takes it away and nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from small import SMALL
+
+from digitwise.data import ExactLength
+from digitwise.models.attention import fold
+from digitwise.models.looking import attention, far_share
+from digitwise.paper.leak import near_only
+from digitwise.rng import generator
+from digitwise.tasks import Addition
+
+
+@pytest.fixture
+def model_and_batch():
+    experiment = replace(SMALL, task=Addition(9))
+    torch.manual_seed(0)
+    model = experiment.build().eval()
+    fold(model, 300.0)
+    batch = experiment.task.encode(experiment.task.draw(ExactLength(8), generator(0), 5))
+    return model, batch
+
+
+def test_nothing_is_far_if_everything_is_near(model_and_batch):
+    model, batch = model_and_batch
+    assert far_share(model, batch, near=9).max() == 0
+    tokens = torch.as_tensor(batch.tokens)
+    same = near_only(model, batch, reach=9)(tokens, batch.coordinates)
+    assert torch.equal(same, model(tokens, batch.coordinates))
+
+
+def test_a_mask_takes_far_digits_away_and_leaves_the_rest(model_and_batch):
+    model, batch = model_and_batch
+    masked = near_only(model, batch, reach=2)
+    assert far_share(model, batch, near=2).max() > 0.01
+    assert far_share(masked, batch, near=2).max() == 0
+    assert all(np.allclose(layer.sum(-1), 1, atol=1e-5) for layer in attention(masked, batch))
+    assert far_share(model, batch, near=2).max() > 0.01, "the model itself stays as it was"
