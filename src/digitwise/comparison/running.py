@@ -22,7 +22,7 @@ from digitwise.runs.files import locked
 from digitwise.runs.folder import Run
 from digitwise.sweeps import drive
 from digitwise.sweeps.drive import HERE, Where
-from digitwise.sweeps.jobs import Job, Test
+from digitwise.sweeps.jobs import Exam, Job
 from digitwise.sweeps.place import Place
 from digitwise.tables import read_json, replacing, rows_to_json
 
@@ -114,7 +114,7 @@ class Trials(NamedTuple):
         found = {point: Run.open(folder) for point, folder in self._points().items()}
         best = max(found, key=lambda point: quality(found[point]))
         in_time = steps_in_time(self.steps, self.cost["ratio"])
-        tests = tuple(Test(c.suite, c.lengths, c.problems, "last") for c in self.work.where.checks)
+        tests = tuple(Exam(c.suite, c.lengths, c.problems, "last") for c in self.work.where.checks)
         return [
             self._job(folder, self._trial(*best, count, seed), tests)
             for seed in seeds
@@ -127,7 +127,7 @@ class Trials(NamedTuple):
     def _trial(self, rate: float, sharpness: float, steps: int, seed: int) -> Experiment:
         return self.work.where.trial(self.work.encoding, rate, sharpness, steps, seed)
 
-    def _job(self, folder: Path, experiment: Experiment, tests: tuple[Test, ...] = ()) -> Job:
+    def _job(self, folder: Path, experiment: Experiment, tests: tuple[Exam, ...] = ()) -> Job:
         return Job(folder.relative_to(self.work.folder.parent.parent).as_posix(), experiment, tests)
 
 

@@ -11,7 +11,7 @@ from digitwise.runs.folder import Run
 from digitwise.runs.places import home
 from digitwise.sweeps import drive
 from digitwise.sweeps.drive import HERE, Where
-from digitwise.sweeps.jobs import Job, Test
+from digitwise.sweeps.jobs import Exam, Job
 from digitwise.sweeps.place import Place
 
 #: `report(what, done, total, note)`: how far a piece of work has come.
@@ -42,13 +42,13 @@ def train_recipe(
     return {arm: [Run.open(root / job.name) for job in group] for arm, group in jobs.items()}
 
 
-def tests_of(recipe: Recipe, profile: str, experiment: Experiment) -> tuple[Test, ...]:
+def tests_of(recipe: Recipe, profile: str, experiment: Experiment) -> tuple[Exam, ...]:
     """What `check` tests, as far as it is known before the training."""
     training = experiment.training
     known = recipe.curves == "checkpoints" and not training.until_proven
     checkpoints = ",".join([recipe.checkpoints, *map(str, spaced(training.kept_steps) if known else [])])
     checks = [] if recipe.analysis else recipe.checks_in(profile)
-    return tuple(Test(check.suite, check.lengths, check.problems, checkpoints) for check in checks)
+    return tuple(Exam(check.suite, check.lengths, check.problems, checkpoints) for check in checks)
 
 
 def spaced(steps: Sequence[int]) -> list[int]:

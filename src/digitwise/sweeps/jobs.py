@@ -18,7 +18,7 @@ LETTERS = 16
 """Of a hash in a name: two of a million runs share them with a chance below 1e-7."""
 
 
-class Test(NamedTuple):
+class Exam(NamedTuple):
     """What a trained model is tested on: as `evaluate` takes it."""
 
     suite: str = "uniform"
@@ -32,7 +32,7 @@ class Job:
     name: str
     """Where the run lives below the place of the results."""
     experiment: Experiment
-    tests: tuple[Test, ...] = (Test(),)
+    tests: tuple[Exam, ...] = (Exam(),)
 
     def plain(self) -> dict[str, Any]:
         """The job as JSON, with the code of one's own that it needs."""
@@ -43,7 +43,7 @@ class Job:
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> "Job":
         code.install(data["code"])
-        return cls(data["name"], restore(data["experiment"], classes()), tuple(Test(**test) for test in data["tests"]))
+        return cls(data["name"], restore(data["experiment"], classes()), tuple(Exam(**test) for test in data["tests"]))
 
 
 def fingerprint(experiment: Experiment) -> str:
@@ -91,7 +91,7 @@ def grid(arms: Mapping[str, Experiment], fields: Mapping[str, str], seeds: Seque
     return list(cells.values())
 
 
-def digest(tests: Sequence[Test]) -> str:
+def digest(tests: Sequence[Exam]) -> str:
     """What a finished job was tested on, in short."""
     text = json.dumps([list(test) for test in tests])
     return hashlib.sha256(text.encode()).hexdigest()[:LETTERS]
