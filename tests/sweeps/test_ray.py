@@ -15,7 +15,7 @@ from dataclasses import replace  # noqa: E402
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
-from small import with_training  # noqa: E402
+from small import OWN, with_training  # noqa: E402
 
 from digitwise.cli import main  # noqa: E402
 from digitwise.paper.reproduction import reproduce  # noqa: E402
@@ -29,7 +29,7 @@ from digitwise.sweeps.place import Place  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray has its own
 RAY = Where("ray")
 #: Long enough that a kill comes in the middle.
-LONGER = with_training(steps=200, checkpoints=20, save_seconds=0.0)
+LONGER = with_training(steps=60, checkpoints=6, save_seconds=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
         while not killed and time.monotonic() < deadline:
             time.sleep(0.02)
             for one in work:
-                kept = tmp_path / one.name / "checkpoints" / "50.safetensors"
+                kept = tmp_path / one.name / "checkpoints" / "10.safetensors"
                 record = claims.latest(place, one.name)[1]
                 if kept.exists() and record and record["state"] == "running":
                     os.kill(record["process"], signal.SIGKILL)
@@ -74,17 +74,15 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     machines = {record["process"] for record in records.values()}
     assert len(machines) >= 2, "one worker did it all"
     assert claims.latest(place, killed["name"])[0] == 2
-    again = tmp_path / killed["name"] / "checkpoints" / "50.safetensors"
+    again = tmp_path / killed["name"] / "checkpoints" / "10.safetensors"
     assert again.stat().st_ino == killed["inode"], "it was trained from the start"
     (seed,) = [one.experiment.seed for one in work if one.name == killed["name"]]
     train(straight := Run.create(tmp_path / "straight", replace(LONGER, seed=seed)))
-    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(200)
-    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(200).items())
+    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(60)
+    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(60).items())
 
 
 def test_code_of_ones_own_travels_to_the_workers(cluster, tmp_path, monkeypatch):
-    from test_sweeps import OWN
-
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(OWN)
     command = ["sweep", "canvas20", "--profile", "smoke", "--arm", "absolute", "--encoding", "mine.py:Sides,relative"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import fsspec
 import pytest
 import torch
-from small import with_training
+from small import OWN, with_training
 
 from digitwise import config
 from digitwise.cli import main
@@ -28,20 +28,6 @@ from digitwise.sweeps.place import Place
 
 TINY = with_training(steps=4, checkpoints=2)
 SWEEP = ["sweep", "m1-rpe", "--profile", "smoke", "--steps", "4"]
-OWN = """
-from dataclasses import dataclass
-import digitwise as dw
-
-@dataclass(frozen=True)
-class Sides(dw.Pairwise):
-    any_length = True
-
-    def num_classes(self, extent):
-        return 3
-
-    def classes(self, coordinates, extent):
-        return (coordinates.position[:, None] - coordinates.position[None, :]).sign() + 1
-"""
 
 
 def job(seed: int = 0, steps: int = 4, tests: tuple[Exam, ...] = (Exam(),)) -> Job:

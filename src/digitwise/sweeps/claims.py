@@ -85,7 +85,10 @@ class Watch:
         self.seen: dict[str, tuple[Any, float]] = {}
 
     def take(self, job: Job, driver: str) -> Claim | None:
-        """The claim of a job, unless it is done or someone else holds it. A driver may take its own again: its worker is gone."""
+        """The claim of a job, unless it is done or someone else holds it.
+
+        A driver may take its own again: the worker that held it is gone.
+        """
         number, record = latest(self.place, job.name)
         if is_done(self.place, job, record):
             return None
