@@ -29,7 +29,7 @@ from digitwise.sweeps.place import Place  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray has its own
 RAY = Where("ray")
 #: Long enough that a kill comes in the middle.
-LONGER = with_training(steps=60, checkpoints=6, save_seconds=0.0)
+LONGER = with_training(steps=100, checkpoints=10, save_seconds=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def job(seed: int) -> Job:
 
 
 def test_a_killed_worker_loses_nothing(cluster, tmp_path):
-    """Eight runs; the worker of one is killed when it has kept a checkpoint, and goes on from its last state."""
+    """Eight runs; the worker of one is killed when it has kept two checkpoints, and goes on from its last state."""
     place, work, killed = Place(tmp_path), [job(seed) for seed in range(8)], {}
 
     def kill_one() -> None:
@@ -61,7 +61,7 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
             for one in work:
                 kept = tmp_path / one.name / "checkpoints" / "10.safetensors"
                 record = claims.latest(place, one.name)[1]
-                if kept.exists() and record and record["state"] == "running":
+                if kept.with_name("20.safetensors").exists() and record and record["state"] == "running":
                     os.kill(record["process"], signal.SIGKILL)
                     killed.update(name=one.name, inode=kept.stat().st_ino)
                     return
@@ -78,8 +78,8 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     assert again.stat().st_ino == killed["inode"], "it was trained from the start"
     (seed,) = [one.experiment.seed for one in work if one.name == killed["name"]]
     train(straight := Run.create(tmp_path / "straight", replace(LONGER, seed=seed)))
-    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(60)
-    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(60).items())
+    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(100)
+    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(100).items())
 
 
 def test_code_of_ones_own_travels_to_the_workers(cluster, tmp_path, monkeypatch):
