@@ -22,8 +22,8 @@ def perform(
 ) -> Record | None:
     """Do a job and return its record; None if someone else holds it or has done it.
 
-    What cannot be done is `failed`, with the reason. A request to stop, as by Ctrl-C, leaves everything ready to be gone
-    on with, and is passed on.
+    What cannot be done is `failed`, with the reason. A request to stop, as by Ctrl-C, is passed on, and everything is
+    ready to be gone on with.
     """
     claim = watch.take(job, driver)
     if claim is None:
