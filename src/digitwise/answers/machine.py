@@ -64,6 +64,7 @@ def told(problem: Problem, machine: Machine, lowest: int = 0, wide: int = WIDE) 
             "hears across": _heard(situations.across_A, meanings[1]),
             "writes": [SIGNS[symbol] for symbol in table.symbol[cells]],
             "says along": table.along[cells].tolist(),
+            "messages": along,
             "down": down,
         })  # fmt: skip
     symbols = read_out(problem.kind, table.symbol[row.numbers_BP]).astype("uint8")
