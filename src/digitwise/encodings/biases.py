@@ -110,8 +110,8 @@ class Fire(Encoding):
     """
 
     threshold: float | None = None
-    """L at the start; None stands for twice the longest sequence, so that L is what counts and can be learned. The paper
-    has 512, for sequences of 2,048 tokens."""
+    """L at the start; None stands for twice the longest sequence, so that L is what counts and can be learned. The
+    paper has 512, for sequences of 2,048 tokens."""
     any_length = True
     growing = True
     symmetries = (Translation(),)
