@@ -38,3 +38,20 @@ def with_training(experiment: Experiment = SMALL, dropout: float | None = None, 
     if dropout is not None:
         experiment = replace(experiment, architecture=replace(experiment.architecture, dropout=dropout))
     return replace(experiment, training=replace(experiment.training, **changes))
+
+
+#: A file with an encoding of one's own.
+OWN = """
+from dataclasses import dataclass
+import digitwise as dw
+
+@dataclass(frozen=True)
+class Sides(dw.Pairwise):
+    any_length = True
+
+    def num_classes(self, extent):
+        return 3
+
+    def classes(self, coordinates, extent):
+        return (coordinates.position[:, None] - coordinates.position[None, :]).sign() + 1
+"""

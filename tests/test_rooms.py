@@ -16,10 +16,23 @@ ROOMS = {
     "encodings": [],
     "models": ["numbers", "tasks", "data", "machines", "encodings"],
     "runs": ["numbers", "tasks", "data", "machines", "encodings", "models"],
+    "sweeps": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs"],
     "theory": [],
-    "paper": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory"],
+    "paper": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "sweeps", "theory"],
     "answers": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs"],
-    "bench": ["numbers", "tasks", "data", "machines", "encodings", "models", "runs", "theory", "paper", "answers"],
+    "bench": [
+        "numbers",
+        "tasks",
+        "data",
+        "machines",
+        "encodings",
+        "models",
+        "runs",
+        "sweeps",
+        "theory",
+        "paper",
+        "answers",
+    ],
     "comparison": [
         "numbers",
         "tasks",
@@ -28,6 +41,7 @@ ROOMS = {
         "encodings",
         "models",
         "runs",
+        "sweeps",
         "theory",
         "paper",
         "answers",
@@ -42,6 +56,7 @@ ROOMS = {
         "encodings",
         "models",
         "runs",
+        "sweeps",
         "theory",
         "paper",
         "answers",
@@ -52,6 +67,8 @@ ROOMS = {
 }
 ONLY_IN = {
     "accelerate": "runs/engine.py",
+    "ray": "sweeps/on_ray.py",
+    "fsspec": "sweeps/place.py",
     "tqdm": "cli/terminal.py",
     "huggingface_hub": "answers/hub.py",
     "matplotlib": "plots.py",
@@ -94,7 +111,7 @@ def test_imports_point_one_way(path):
 
 
 def test_the_house_is_small():
-    assert len(list(SOURCE.rglob("*.py"))) <= 140
+    assert len(list(SOURCE.rglob("*.py"))) <= 159
     for path in modules():
         assert len(path.read_text().splitlines()) <= 250, path
     assert sum(len(path.read_text().splitlines()) for path in (SOURCE / "theory").glob("*.py")) <= 2300

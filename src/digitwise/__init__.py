@@ -10,11 +10,11 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "digitwise.tasks": "Addition Multiplication Arithmetic Kind TASKS TextAddition TextMultiplication"
-    " Batch Distribution Problems Task",
+    " Batch Distribution Problems Task Growing",
     "digitwise.data": "UniformValues UniformLengths ExactLength Shifted NoCarry Mixture Cascade UniformComplexity"
     " MixedComplexity NinesRun ConsecutiveCarries Practice DISTRIBUTIONS SUITES ShortMultipliers",
     "digitwise.encodings": "Nothing Absolute Relative Uniform Sum Encoding Pairwise ENCODINGS"
-    " ByPlace UniformByPlace HeadGroups ByColumn",
+    " ByPlace UniformByPlace HeadGroups ByColumn Sinusoidal Rotary Alibi Buckets Fire Abacus Coupled Randomised",
     "digitwise.coordinates": "Coordinates Extent",
     "digitwise.models.attention": "PairwiseAttention standing_at",
     "digitwise.tasks.text": "find_numbers answered_at_last pad_numbers",

@@ -173,13 +173,13 @@ def lookup(name: str, known: Mapping[str, T], what: str) -> T:
     raise ValueError(f"no {what} '{name}'{did_you_mean(name, [*known, *offered])}")
 
 
-def load(reference: str) -> Any:
+def load(reference: str, known_as: str = "") -> Any:
     """Import `path/to/file.py:Name` or `package.module:Name` and return what it names."""
     home, _, name = reference.rpartition(":")
     if not home or not name:
         raise ValueError(f"'{reference}' does not name code: write path/to/file.py:Name or package.module:Name")
     try:
-        module = _from_file(home) if home.endswith(".py") else importlib.import_module(home)
+        module = _from_file(home, known_as) if home.endswith(".py") else importlib.import_module(home)
     except Exception as error:  # whatever somebody's module raises
         raise ValueError(f"{home} cannot be imported: {type(error).__name__}: {error}") from error
     if name not in vars(module):
@@ -229,7 +229,7 @@ def _offered() -> list[EntryPoint]:
     return [point for group in GROUPS.values() for point in entry_points(group=group)]
 
 
-def _from_file(path: str) -> Any:
+def _from_file(path: str, known_as: str = "") -> Any:
     """Return the file as a module, executed once per content of its path."""
     where = Path(path).resolve()
     if not where.is_file():
@@ -245,5 +245,5 @@ def _from_file(path: str) -> Any:
         except BaseException:
             del sys.modules[name]
             raise
-    _FILES[name] = path
+    _FILES[name] = known_as or path
     return sys.modules[name]

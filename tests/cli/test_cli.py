@@ -16,7 +16,7 @@ from digitwise.paper import PROFILES, RECIPES, arms
 
 COMMANDS = [
     "train", "eval", "ls", "figure", "reproduce", "claims", "explain", "complexity", "predict", "data", "score",
-    "theory", "bench", "solve", "share",
+    "theory", "bench", "solve", "share", "sweep",
 ]  # fmt: skip
 
 

@@ -82,7 +82,7 @@ def test_rows_hear_the_row_before_where_it_is_stated():
 def test_a_closed_gate_is_exactly_closed_and_open_ones_are_paid_for():
     model = built(replace(SMALL, along=(-1, 1), price=0.5))
     with torch.no_grad():
-        model.doubt[:] = torch.tensor([9.0, -9.0])
+        model.openness[:] = torch.tensor([0.5, -0.5])
     assert model.gates() == {("along", -1): 1.0, ("along", 1): 0.0}
     with torch.no_grad():
         assert min(changed(model, SUMS, 3)) == 3  # nothing is heard of higher places
@@ -90,7 +90,7 @@ def test_a_closed_gate_is_exactly_closed_and_open_ones_are_paid_for():
     model.train()(*batch(SUMS, problems))
     assert 0.49 < model.pay().item() < 0.51 and model.pay() == 0.0
     model.eval()(*batch(SUMS, problems)), model.pay().backward()
-    assert (model.doubt.grad > 0).all()  # a lower price is a closed gate
+    assert (model.openness.grad > 0).all()  # a lower price is a closed gate
 
 
 def test_gates_without_a_price_are_open():

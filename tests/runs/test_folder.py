@@ -15,7 +15,7 @@ from small import SMALL, with_training
 from digitwise.config import override
 from digitwise.data import DISTRIBUTIONS, Mixture, NoCarry, Shifted, UniformLengths
 from digitwise.encodings import Relative, Uniform
-from digitwise.runs import engine, evaluation
+from digitwise.runs import engine, evaluation, files
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
 from digitwise.runs.places import home
@@ -112,14 +112,14 @@ def test_flipped_bytes_of_weights_are_noticed_and_the_file_is_named(trained, tmp
     weights = trained.load_checkpoint(20)
     save_file(load_file(path), tmp_path / "old.safetensors")  # as earlier versions wrote it
     assert all(
-        torch.equal(tensor, weights[n]) for n, tensor in engine.load_weights(tmp_path / "old.safetensors").items()
+        torch.equal(tensor, weights[n]) for n, tensor in files.load_weights(tmp_path / "old.safetensors").items()
     )
 
 
 def test_weights_of_any_type_have_a_checksum(tmp_path):
     tensors = {"a": torch.ones(3, dtype=torch.bfloat16), "b": torch.tensor(5), "c": torch.zeros(0, 4)}
-    engine.save_weights(tensors, tmp_path / "w")
-    assert engine.load_weights(tmp_path / "w")["b"] == 5
+    files.save_weights(tensors, tmp_path / "w")
+    assert files.load_weights(tmp_path / "w")["b"] == 5
 
 
 def test_checkpoints_can_be_read_by_whom_the_umask_lets(tmp_path):
@@ -130,14 +130,14 @@ def test_checkpoints_can_be_read_by_whom_the_umask_lets(tmp_path):
         run.save_state({"step": 1})
     finally:
         os.umask(old)
-    for path in (run.weights(1), run.folder / "state.pt", run.folder / "config.json"):
+    for path in (run.weights(1), run.folder / "state.safetensors", run.folder / "config.json"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o644, path
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 10, b"PK\x03\x04"])
 def test_a_damaged_state_is_named(run, content):
-    (run.folder / "state.pt").write_bytes(content)
-    with pytest.raises(ValueError, match=r"state.pt is damaged"):
+    (run.folder / "state.safetensors").write_bytes(content)
+    with pytest.raises(ValueError, match=r"state.safetensors is damaged"):
         train(run)
 
 
@@ -216,7 +216,7 @@ sys.exit(main(["train", "quickstart", "--profile", "smoke", "--arm", "relative",
         folder = tmp_path / "quickstart" / "relative-seed0"
         if (folder / "config.json").exists():
             (folder / "config.json").rename(tmp_path / "config.json")
-            for path in (*folder.rglob("*.safetensors"), *folder.glob("metrics.jsonl"), *folder.glob("state.pt")):
+            for path in (*folder.rglob("*.safetensors"), *folder.glob("metrics.jsonl"), *folder.glob("state*")):
                 path.unlink()
             if (folder / "checkpoints").exists():
                 (folder / "checkpoints").rmdir()
@@ -229,7 +229,7 @@ def test_a_folder_belongs_to_one_process_at_a_time(run):
     code = f"""
 import sys
 from pathlib import Path
-from digitwise.runs.engine import locked
+from digitwise.runs.files import locked
 with locked(Path({str(run.folder)!r})):
     print("locked", flush=True)
     sys.stdin.read()

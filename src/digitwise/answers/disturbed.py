@@ -18,7 +18,8 @@ from digitwise.machines import certificate
 from digitwise.models import Model
 from digitwise.rng import generator
 from digitwise.runs.certify import certify, is_wrong
-from digitwise.runs.engine import save_weights, seeded
+from digitwise.runs.engine import seeded
+from digitwise.runs.files import save_weights
 from digitwise.tasks import Task
 
 LIGHT, HEAVY = 1e-4, 1.0

@@ -22,6 +22,7 @@ from digitwise.runs.engine import best_device
 from digitwise.runs.evaluation import answer, load_model
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.runs.limits import refuse_absurd
 from digitwise.runs.written import FORMAT, read_experiment
 from digitwise.tasks import Kind, Problems, Task
 
@@ -105,7 +106,7 @@ class Solver:
         weights = folder / "weights.safetensors"
         if not weights.is_file():
             run = Run.open(folder)
-            (step,) = run.select("last")
+            step = run.intact(run.select("last")[0])
             found = cls(
                 str(folder), run.experiment, load_model(run, step), "", _is_certified(folder, run.weights(step))
             )
@@ -114,6 +115,7 @@ class Solver:
         try:
             experiment = read_experiment(folder / "config.json")
             name = json.loads((folder / "config.json").read_text())["name"]
+            refuse_absurd(experiment)
             model = experiment.build()
             model.load_state_dict(load_file(weights))
         except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:

@@ -8,15 +8,26 @@ from typing import Any, cast
 
 import numpy as np
 
+from digitwise.answers import Problem
+from digitwise.answers import compiled as tables
 from digitwise.answers.solver import load
+from digitwise.answers.solving import solve as solve_all
 from digitwise.bench.measure import Row, Session, command_seconds, rounded, row
 from digitwise.bench.references import answer_floor
 from digitwise.models import Columns
 from digitwise.numbers import digits as dg
 from digitwise.rng import generator
 
+
+def compiled(name: str) -> Callable[[Iterable[str]], Any]:
+    """What answers with the table of a proven model."""
+    machine = tables.load(name)
+    return lambda texts: solve_all([(machine, machine.admitted(Problem.parse(text))) for text in texts], False)
+
+
 SIDES: dict[str, Callable[[], Callable[[Iterable[str]], Any]]] = {
     "network": lambda: load("addition").solve_many,
+    "compiled table": lambda: compiled("addition"),
 }
 """Whatever answers a list of problems. Add a line here for another way to do it."""
 BY_LENGTH = (5, 20, 100, 1000, 10_000, 100_000)
@@ -39,6 +50,23 @@ def solve(session: Session) -> list[Row]:
         case = f"{length:,} digits, {count:,} at once"
         seconds = session.seconds(case, sides)
         rows.append(row(case, "problems a second", seconds, [(name, "floor") for name in SIDES], rate=count))
+    return rows + by_table(session)
+
+
+def by_table(session: Session) -> list[Row]:
+    """A very long sum, and many long products."""
+    digits, places, count = (1000, 10, 20) if session.smoke else (1_000_000, 100, 1000)
+    products = [problem.replace("+", "*") for problem in sums(places, count)]
+    rows = []
+    for name, case, problems in (
+        ("addition", f"one sum of {digits:,} digits", sums(digits, 1)),
+        ("product", f"{places} x {places} digits, {count:,} at once", products),
+    ):
+        sides = {"network": load(name).solve_many, "compiled table": compiled(name)}
+        seconds = session.seconds(case, {side: partial(_all, solver, problems) for side, solver in sides.items()})
+        ratios = [("compiled table", "network")]
+        many = len(problems) > 1
+        rows.append(row(case, "problems a second" if many else "seconds", seconds, ratios, len(problems) * many))
     return rows
 
 

@@ -10,7 +10,8 @@ try:
     from typing import NoReturn
 
     from digitwise import __version__
-    from digitwise.cli import bench, compare, models, pages, proof, science, solve, terminal
+    from digitwise.cli import bench, compare, models, pages, proof, science, solve, sweep, terminal
+    from digitwise.cli.fields import split_changes
     from digitwise.config import load
 except KeyboardInterrupt:  # Ctrl-C right after the command was given
     print("digitwise: interrupted", file=sys.stderr)
@@ -89,6 +90,9 @@ def parser() -> Parser:
     sub.add_argument("--resume", type=Path, metavar="RUN", help="go on with an interrupted run")
     sub.add_argument("--until-proven", action="store_true", help="check every case, and go on until none is wrong")
     sub.add_argument("--show", action="store_true", help="print all fields and their values, and train nothing")
+    sub.add_argument("--track", default="", metavar="NAME", help="also log to tensorboard, wandb or trackio")
+
+    sweep.options(command("sweep", sweep.sweep, "Train and test a grid: any field with several values, several seeds."))
 
     sub = command("eval", models.evaluate, "Test checkpoints of runs: exact match by length, every symbol counted.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
@@ -119,6 +123,7 @@ def parser() -> Parser:
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
     sub.add_argument("--seeds", help="training seeds, for instance 0-2 or 0,3; by default as many as the recipe says")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
+    sweep.cluster(sub)
 
     about = "Compare encodings, yours too: same data, encoder, optimizer and tuning."
     compare.add_options(command("compare", compare.compare, about))
@@ -209,34 +214,3 @@ def parser() -> Parser:
     bench.add_options(command("bench", bench.bench, about))
     pages.add(command)
     return top
-
-
-#: Options of `train` itself, with whether each takes a value; all others are fields of the experiment.
-OF_TRAIN = {"--profile": True, "--arm": True, "--out": True, "--resume": True, "--import": True}
-OF_TRAIN |= {"--until-proven": False, "--show": False, "--json": False, "--csv": False, "--help": False}
-
-
-def split_changes(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The command line without the fields that `train` is to change, and these: `--field value` or `--field=value`,
-    before or after the recipe."""
-    words = list(arguments)
-    if words[:1] != ["train"]:
-        return words, {}
-    kept: list[str] = []
-    changes: dict[str, str] = {}
-    while words:
-        word = words.pop(0)
-        name, equals, value = word.partition("=")
-        takes = OF_TRAIN.get(name, True)
-        if not name.startswith("--") or (name in OF_TRAIN and (equals or not takes)):
-            kept.append(word)
-            continue
-        if not equals:
-            if not words or words[0].startswith("--"):
-                raise ValueError(f"{name} needs a value")
-            value = words.pop(0)
-        if name in OF_TRAIN:
-            kept += [name, value]
-        else:
-            changes[name[2:]] = value
-    return kept, changes

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from digitwise import tables
+from digitwise.cli.sweep import cluster, where
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 
@@ -19,6 +20,7 @@ def add_options(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--profile", default="cpu", help="cpu or smoke")
     sub.add_argument("--out", type=Path, default=Path("runs/compare"), help="folder that accumulates rows")
     sub.add_argument("--table", action="store_true", help="train nothing, show what there is")
+    cluster(sub)
 
 
 def compare(options: argparse.Namespace) -> int | None:
@@ -44,12 +46,15 @@ def compare(options: argparse.Namespace) -> int | None:
     settings = [setting(task, format, options.profile) for task in tasks for format in formats]
     todo = running.works(names, settings, options.out)  # refuses unknown names before anything is done
     budget = None if options.budget is None else running.parse_budget(options.budget)
-    bar = Bar()
+    bar, on = Bar(), where(options)
     try:
+        planned = []
         for work in [] if options.table else todo:
             trainings = len(work.where.grid()) + len(seeds)
             steps = running.plan_of(work.where, options.out, budget, options.steps, trainings, options.profile)
-            running.compare(work, steps, seeds, options.profile, bar)
+            planned.append((work, steps))
+        for rows in [[row] for row in planned] if on.name == "here" else [planned] * bool(planned):
+            running.compare(rows, seeds, options.profile, bar, on)
     except (Stopped, KeyboardInterrupt):
         bar.close()
         print("stopped: the same command goes on from here", file=sys.stderr)

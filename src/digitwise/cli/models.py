@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from digitwise import tables
 from digitwise.cli import proof
 from digitwise.cli.science import marked
+from digitwise.cli.sweep import where
 from digitwise.cli.terminal import Bar, parse_numbers, show
 
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.paper import arms
+    from digitwise.runs.engine import refuse_tracker
     from digitwise.runs.folder import Run, is_main_process, refuse_taken
     from digitwise.runs.places import home, seconds
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
     from digitwise.runs.written import CHOICES
 
+    refuse_tracker(options.track)
     if options.resume is not None:
         if options.recipe or options.changes:
             raise ValueError("--resume goes on with a run as it is: leave out the recipe and its fields")
@@ -61,7 +64,7 @@ def train(options: argparse.Namespace) -> int | None:
         run = begin()
         runs.append(run)
         try:
-            run_training(run, bar.of_training(run))
+            run_training(run, bar.of_training(run), options.track)
         except Stopped as stopped:
             bar.close()
             print(f"stopped at step {stopped}: go on with digitwise train --resume {run.folder}", file=sys.stderr)
@@ -96,7 +99,7 @@ def evaluate(options: argparse.Namespace) -> int | None:
     from digitwise.counts import Count
     from digitwise.data import SUITES
     from digitwise.runs.evaluation import evaluate as run_evaluation
-    from digitwise.runs.folder import Run
+    from digitwise.runs.folder import Run, is_main_process
 
     lengths = parse_numbers(options.lengths, "--lengths") if options.lengths is not None else None
     runs = [Run.open(folder) for folder in options.runs]
@@ -148,6 +151,8 @@ def evaluate(options: argparse.Namespace) -> int | None:
         print("interrupted: what was counted is kept, and the same command goes on from there", file=sys.stderr)
         return 130
     bar.close()
+    if not is_main_process():
+        return None
     dull = [name for name in ("stratum", "group") if not any(row[name] for row in rows)]
     rows = [{name: value for name, value in row.items() if name not in dull} for row in rows]
     notes = [_mistake(mistake) for mistake in wrong] or ["no mistakes"] * bool(options.errors)
@@ -205,11 +210,11 @@ def reproduce(options: argparse.Namespace) -> int | None:
     names = list(RECIPES) if options.all else options.recipes
     for name in names:
         find(name)
-    bar, results = Bar(), []
+    on, bar, results = where(options), Bar(), []
 
     try:
         for name in names:
-            result = run_recipe(name, options.profile, seeds, options.out, bar)
+            result = run_recipe(name, options.profile, seeds, options.out, bar, on)
             results.append(result | {"claims": CLAIMS.verdicts(options.out, options.profile, name)})
     except Stopped:
         bar.close()

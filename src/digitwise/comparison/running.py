@@ -8,20 +8,22 @@ OUT/addition-canvas/rope/seed0-time/          the same at equal time, if that is
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from digitwise.comparison.cost import cost_of, seconds_of_reference
 from digitwise.comparison.setting import TUNING_SEED, Setting, named
 from digitwise.encodings import Encoding
 from digitwise.paper.reproduction import Report, silent
-from digitwise.runs.engine import locked
-from digitwise.runs.evaluation import evaluate
 from digitwise.runs.experiment import Experiment
+from digitwise.runs.files import locked
 from digitwise.runs.folder import Run
-from digitwise.runs.places import open_or_create
-from digitwise.runs.training import train
+from digitwise.sweeps import drive
+from digitwise.sweeps.drive import HERE, Where
+from digitwise.sweeps.jobs import Exam, Job
+from digitwise.sweeps.place import Place
 from digitwise.tables import read_json, replacing, rows_to_json
 
 LEAST_STEPS, STEPS = 20, 2000
@@ -78,43 +80,55 @@ def plan_of(where: Setting, root: Path, budget: float | None, steps: int | None,
     return planned
 
 
-def compare(work: Work, steps: int, seeds: Sequence[int], profile: str, report: Report = silent) -> None:
-    """Measure, tune, train and test one row."""
-    cost = cost_of(work.name, work.where, work.folder, profile)
-    in_time = steps_in_time(steps, cost["ratio"])
-    grid = work.where.grid()
-    total = len(grid) * steps + len(seeds) * (steps + (in_time if in_time != steps else 0))
-    done, what = 0, f"{work.label}, {work.where.name}"
-
-    def finish(folder: Path, experiment: Experiment, note: str) -> Run:
-        nonlocal done
-        run = completed(
-            folder, experiment, lambda step, loss: report(what, done + step, total, f"{note}, loss {loss:.4f}")
-        )
-        done += experiment.training.steps
-        return run
-
-    trials = {
-        (rate, sharpness): finish(
-            work.folder / f"tune-{rate:g}-{sharpness:g}",
-            work.where.trial(work.encoding, rate, sharpness, steps, TUNING_SEED),
-            f"rate {rate:g}, sharpness {sharpness:g}",
-        )
-        for rate, sharpness in grid
-    }
-    best = max(trials, key=lambda point: quality(trials[point]))
-    for seed in seeds:
-        for folder, count in homes(work.folder, seed, steps, in_time).items():
-            run = finish(folder, work.where.trial(work.encoding, *best, count, seed), f"seed {seed}")
-            for check in work.where.checks:
-                evaluate(run, check.suite, check.lengths, check.problems, checkpoints="last")
+def compare(
+    todo: Sequence[tuple[Work, int]],
+    seeds: Sequence[int],
+    profile: str,
+    report: Report = silent,
+    on: Where = HERE,
+) -> None:
+    """Measure, tune, train and test rows, each with its number of steps: first all trials, then the reported runs."""
+    trials = [Trials(work, steps, cost_of(work.name, work.where, work.folder, profile)) for work, steps in todo]
+    root = todo[0][0].folder.parent.parent
+    what = f"{todo[0][0].label}, {todo[0][0].where.name}" if len(todo) == 1 else f"compare {len(todo)} rows"
+    for jobs in (lambda row: row.tuning()), (lambda row: row.reported(seeds)):
+        several = [job for row in trials for job in jobs(row)]
+        results = drive.run(several, Place(root), on, partial(report, what))
+        for name, reason in drive.failures(results).items():
+            raise ValueError(f"{root / name}: {reason}")
 
 
-def completed(folder: Path, experiment: Experiment, progress: Callable[[int, float], None]) -> Run:
-    """A trained run in a folder, from wherever it stands. The one place where this room trains."""
-    run = open_or_create(folder, experiment)
-    train(run, progress)
-    return run
+class Trials(NamedTuple):
+    """The runs of a row."""
+
+    work: Work
+    steps: int
+    cost: dict[str, Any]
+
+    def tuning(self) -> list[Job]:
+        """One run per point of the grid."""
+        return [self._job(home, self._trial(*point, self.steps, TUNING_SEED)) for point, home in self._points().items()]
+
+    def reported(self, seeds: Sequence[int]) -> list[Job]:
+        """Runs with the best point of the grid, at equal steps and at equal time."""
+        found = {point: Run.open(folder) for point, folder in self._points().items()}
+        best = max(found, key=lambda point: quality(found[point]))
+        in_time = steps_in_time(self.steps, self.cost["ratio"])
+        tests = tuple(Exam(c.suite, c.lengths, c.problems, "last") for c in self.work.where.checks)
+        return [
+            self._job(folder, self._trial(*best, count, seed), tests)
+            for seed in seeds
+            for folder, count in homes(self.work.folder, seed, self.steps, in_time).items()
+        ]
+
+    def _points(self) -> dict[tuple[float, float], Path]:
+        return {(rate, sharp): self.work.folder / f"tune-{rate:g}-{sharp:g}" for rate, sharp in self.work.where.grid()}
+
+    def _trial(self, rate: float, sharpness: float, steps: int, seed: int) -> Experiment:
+        return self.work.where.trial(self.work.encoding, rate, sharpness, steps, seed)
+
+    def _job(self, folder: Path, experiment: Experiment, tests: tuple[Exam, ...] = ()) -> Job:
+        return Job(folder.relative_to(self.work.folder.parent.parent).as_posix(), experiment, tests)
 
 
 def homes(folder: Path, seed: int, steps: int, in_time: int) -> dict[Path, int]:

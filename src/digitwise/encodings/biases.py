@@ -109,14 +109,14 @@ class Fire(Encoding):
     of the distance is kept, and n is the largest distance in the sequence.
     """
 
-    threshold: float = 512.0
-    """L at the start."""
+    threshold: float | None = None
+    """L at the start; None stands for the longest sequence. The paper has 512, for sequences of 2,048 tokens."""
     any_length = True
     growing = True
     symmetries = (Translation(),)
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
-        return FireVectors(shape, self.threshold)
+        return FireVectors(shape, extent.positions if self.threshold is None else self.threshold)
 
 
 class FireVectors(Vectors):

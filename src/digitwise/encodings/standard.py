@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
+from digitwise.encodings import noise
 from digitwise.encodings.base import Encoding, Pairwise, Shape, Vectors, total, within
 from digitwise.encodings.symmetry import (
     ByOperandAndPlace,
@@ -71,7 +73,8 @@ class AbsoluteVectors(Vectors):
     def embed(self, prepared: tuple[Tensor, Tensor | None]) -> Tensor:
         position, text = prepared
         if self.training and self.statement.room:
-            start = torch.randint(self.statement.room + 1, (*position.shape[:-1], 1), device=position.device)
+            starts = partial(torch.randint, self.statement.room + 1)
+            start = noise.drawn(starts, (*position.shape[:-1], 1), position.device)
             position = position + start
         vectors = self.table[position]
         return vectors if text is None else vectors * text

@@ -1,8 +1,7 @@
 """What every encoding must do, and what each one claims: `check(MyEncoding())` raises AssertionError if it does not."""
 
-import io
-
 import torch
+from safetensors import torch as safetensors
 
 from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.data.distributions import ExactLength
@@ -86,11 +85,9 @@ def batch_independence(encoding: Encoding, coordinates: Coordinates) -> None:
 
 def save_and_load(encoding: Encoding, coordinates: Coordinates) -> None:
     first = built(encoding, extent(coordinates))
-    file = io.BytesIO()
-    torch.save(first.state_dict(), file)
-    file.seek(0)
+    written = safetensors.save(first.state_dict())
     second = Encoder(ARCHITECTURE, encoding, extent(coordinates), SYMBOLS, ANSWERS).eval()
-    second.load_state_dict(torch.load(file, weights_only=True))
+    second.load_state_dict(safetensors.load(written))
     tokens = tokens_for(coordinates)
     with torch.no_grad():
         assert torch.equal(first(tokens, coordinates), second(tokens, coordinates)), "loading changed the answers"

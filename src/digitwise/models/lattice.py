@@ -32,6 +32,8 @@ from digitwise.rng import generator
 
 SHARP, LOW, HIGH = 2 / 3, -0.1, 1.1
 """Temperature of the gates' variable, and the ends between which it is stretched."""
+FASTER = 20.0
+"""A gate has to move much further than a weight within a training, so what is learned is its logit by this."""
 FURTHEST = 4
 """Random wiring takes offsets up to this."""
 
@@ -81,7 +83,7 @@ class LatticeNet(Grid):
         self.grow = PlaceLinear(width, inner, blueprint.cells)
         self.shrink = PlaceLinear(inner, width, blueprint.cells)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.doubt = nn.Parameter(torch.full((offsets,), 2.0)) if blueprint.price else None
+        self.openness = nn.Parameter(torch.full((offsets,), 2.0 / FASTER)) if blueprint.price else None
         self._price: Tensor | float = 0.0
 
     def states(self, x_BRPW: Tensor) -> Tensor:
@@ -119,9 +121,9 @@ class LatticeNet(Grid):
         return nn.functional.pad(told_BRPW[:, :, high : places - low], (0, 0, low, high))
 
     def _drawn(self) -> Tensor | None:
-        if self.doubt is None:
+        if self.openness is None:
             return None
-        logits_O: Tensor = self.doubt
+        logits_O: Tensor = FASTER * self.openness
         self._price = self.blueprint.price * (logits_O - SHARP * math.log(-LOW / HIGH)).sigmoid().sum()
         if self.training:
             noise_O = torch.rand_like(logits_O).clamp(1e-6, 1 - 1e-6)
@@ -134,7 +136,7 @@ class LatticeNet(Grid):
 
     def gates(self) -> dict[tuple[str, int], float]:
         """How far each gate is open at test, by way and offset."""
-        open_O = [1.0] * len(self.blueprint.offsets) if self.doubt is None else self.eval()._drawn().tolist()  # type: ignore
+        open_O = [1.0] * len(self.blueprint.offsets) if self.openness is None else self.eval()._drawn().tolist()  # type: ignore
         return dict(zip(self.blueprint.offsets, open_O, strict=True))
 
 

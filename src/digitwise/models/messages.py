@@ -15,6 +15,7 @@ occurs, once, and puts problems of any length together from that (`machines`).
 Shapes: B problems, C cells of a problem, R rows, P places, the rest as in `cell`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,12 +26,14 @@ from torch import Tensor
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding
+from digitwise.encodings import noise as noise_of
 from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
 from digitwise.models.base import Answers, Blueprint
 from digitwise.models.cell import Cell, Started
+from digitwise.models.chance import Chance, SharedChance
 from digitwise.models.encoder import Architecture
-from digitwise.models.wiring import Wiring, join, wire
+from digitwise.models.wiring import Graph, Wiring, join, wire
 from digitwise.tasks.symbols import PAD, SIGNS
 
 MARGIN, CEILING = 1.0, 2.0
@@ -97,21 +100,16 @@ class Speakers(Cell):
         """Return the logits `[B, S, V]`; in training mode messages are as hard as the progress asks."""
         parts = [(tokens_BN, coordinates), *others]
         wirings = [self.prepare(coordinates) for _, coordinates in parts]
-        graph = join([(wiring, len(tokens_BN)) for wiring, (tokens_BN, _) in zip(wirings, parts, strict=True)])
-        seen = [
-            tokens_BN.long()[:, w.seen_CK].transpose(0, 1) for w, (tokens_BN, _) in zip(wirings, parts, strict=True)
-        ]
-        symbols_AK = torch.cat([symbols_CBK.flatten(0, 1) for symbols_CBK in seen])[graph.order_A]
-        there_A = symbols_AK[:, 0] != PAD  # the other cells are not there: problems with fewer rows than the widest
-        symbols_AK, graph = symbols_AK[there_A], graph.only(there_A)
+        graph, symbols_AK = self._graph(parts)
         base = self.embedding.num_embeddings ** torch.arange(symbols_AK.shape[1], device=self.device)
         numbers_M, combination_A = (symbols_AK * base).sum(-1).unique(return_inverse=True)
         started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wirings[0].digits)
         classes_AK = self._classes(graph.down_A, wirings[0].shift)
         hardness, noise = self._voice()
         hard_A1 = None
+        chance = self._chance(graph)
         if self.training:
-            hard_A1 = (torch.rand(int(graph.problem_A.max()) + 1, 1, device=self.device) < hardness)[graph.problem_A]
+            hard_A1 = (chance.problems() < hardness)[graph.problem_A]
         said = [[torch.zeros(1, count, device=self.device)] for count in self.blueprint.bits if count]
         states, raw = [], []
         for now in map(slice, graph.bounds[:-1], graph.bounds[1:]):
@@ -121,13 +119,31 @@ class Speakers(Cell):
             for bits, say in zip(said, self.say, strict=True):
                 z = say(states[-1])
                 raw.append(z.flatten())
-                bits.append(speak(z, None if hard_A1 is None else hard_A1[now], noise))
+                loud = z + noise * chance.like(z) if noise else z
+                bits.append(speak(loud, None if hard_A1 is None else hard_A1[now]))
         size = torch.cat(raw).abs()
         pushed = self.blueprint.push if self.training and hardness == 1 else 0.0
-        self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).mean()
+        self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).sum() / chance.share_of(len(size))
         state_AW = torch.cat(states)
         logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]
         return logits if others else logits[0]
+
+    def _graph(self, parts: Sequence[tuple[Tensor, Coordinates]]) -> tuple[Graph, Tensor]:
+        """All cells that are there, in the order of their dependence, and the symbols that each sees."""
+        wirings = [self.prepare(coordinates) for _, coordinates in parts]
+        graph = join([(wiring, len(tokens_BN)) for wiring, (tokens_BN, _) in zip(wirings, parts, strict=True)])
+        seen = [
+            tokens_BN.long()[:, w.seen_CK].transpose(0, 1) for w, (tokens_BN, _) in zip(wirings, parts, strict=True)
+        ]
+        symbols_AK = torch.cat([symbols_CBK.flatten(0, 1) for symbols_CBK in seen])[graph.order_A]
+        there_A = symbols_AK[:, 0] != PAD  # the other cells are not there: problems with fewer rows than the widest
+        return graph.only(there_A), symbols_AK[there_A]
+
+    def _chance(self, graph: Graph) -> Chance:
+        part = noise_of.share() if self.training else None
+        if part is None:
+            return Chance(graph)
+        return SharedChance(self._graph(part.whole)[0], part, [count for count in self.blueprint.bits if count])
 
     def finite(self) -> "Speakers":
         return self
@@ -197,10 +213,8 @@ class Speakers(Cell):
         return self._kept[1]
 
 
-def speak(z: Tensor, hard_A1: Tensor | None, noise: float) -> Tensor:
+def speak(z: Tensor, hard_A1: Tensor | None) -> Tensor:
     """Messages from what cells would say: signs, or in training what is in between for problems that are not hard."""
-    if noise:
-        z = z + noise * torch.randn_like(z)
     sign = torch.where(z > 0, 1.0, -1.0).to(z.dtype)
     if hard_A1 is None:
         return sign

@@ -11,9 +11,10 @@ from functools import partial
 
 from digitwise.counts import Numbered, OverSeeds
 from digitwise.paper import maps
-from digitwise.paper.evidence import Evidence, above, all_of, at_least, at_most, most_of, proposition, within
-from digitwise.paper.product_claims import CLAIMS
+from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, most_of, proposition, within
+from digitwise.paper.product_claims import ABOUT_PRODUCTS
 
+CLAIMS = Claims()
 claim = CLAIMS.add
 
 
@@ -155,6 +156,8 @@ def c3(e: Evidence) -> str:
 
     return most_of(*(mixture_is_best(columns) for columns in range(13)))
 
+
+CLAIMS += ABOUT_PRODUCTS
 
 for number, row, statement in (
     ("T1", "theory-ape", "Linear attention with absolute positions: unseen positions learn nothing."),

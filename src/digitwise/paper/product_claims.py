@@ -12,8 +12,8 @@ from digitwise.paper import maps
 from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, within
 from digitwise.paper.products import LARGE
 
-CLAIMS = Claims()
-claim = CLAIMS.add
+ABOUT_PRODUCTS = Claims()
+claim = ABOUT_PRODUCTS.add
 
 
 @claim("M1", "For products absolute positions fail and relative ones decline.",

@@ -7,12 +7,14 @@ seconds, to see that everything runs.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from digitwise.data import Practice, UniformLengths, UniformValues
 from digitwise.encodings import Absolute, ByColumn, ByPlace, Encoding, HeadGroups, Relative, Sum, Uniform
 from digitwise.models import Architecture, Columns, Messages
 from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.runs.folder import below
 from digitwise.tasks import Arithmetic, Distribution, Task
 
 Arms = dict[str, Experiment]
@@ -85,6 +87,9 @@ class Recipe:
     """Which checkpoints are tested besides those that the figure shows."""
     analysis: str = ""
     """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
+
+    def __post_init__(self) -> None:
+        below(Path(), self.name)  # where its figures go
 
     @property
     def title(self) -> str:

@@ -7,20 +7,17 @@ from typing import Any, NamedTuple
 
 from digitwise import theory
 from digitwise.paper import Recipe, controls, find, law_figures, leak, maps, proof
+from digitwise.paper.trained import Report, Runs, silent, spaced, train_recipe
 from digitwise.plots import plural
 from digitwise.runs import results
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
-from digitwise.runs.places import home, open_or_create, seconds
+from digitwise.runs.places import seconds
 from digitwise.runs.results import Curve, load_measured, save_measured, whole_answers
-from digitwise.runs.training import train
+from digitwise.sweeps.drive import HERE, Where
 
-#: `report(what, done, total, note)`: how far a piece of work has come.
-Report = Callable[[str, int, int, str], None]
-Runs = dict[str, list[Run]]  # by arm, one run per seed
 Rows = list[dict[str, Any]]
 
-MOST_CURVES = 5
 #: Suites whose strata have a number in their names: what it counts.
 STRATA = {
     "cascade": "columns of the longest cascade",
@@ -29,23 +26,20 @@ STRATA = {
 }
 
 
-def silent(what: str, done: int, total: int, note: str) -> None:
-    pass
-
-
 def reproduce(
     name: str,
     profile: str = "cpu",
     seeds: Sequence[int] | None = None,
     root: Path = Path("runs"),
     report: Report = silent,
+    on: Where = HERE,
 ) -> dict[str, Any]:
     """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
-    recipe says how many."""
+    recipe says how many. `on` says where training is done."""
     recipe = find(name)
     seeds = (recipe.seeds if profile == "cpu" else (0,)) if seeds is None else seeds
     name, folder = recipe.name, root / recipe.name
-    runs = train_recipe(recipe, profile, seeds, root, report)
+    runs = train_recipe(recipe, profile, seeds, root, report, on)
     if recipe.analysis:
         found = analyse(recipe.analysis, every(runs), seeds, folder)
     else:
@@ -67,27 +61,6 @@ def checked(run: Run) -> dict[str, Any]:
 
 def every(runs: Runs) -> list[Run]:
     return [run for group in runs.values() for run in group]
-
-
-def train_recipe(recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent) -> Runs:
-    """Return the finished runs of every arm and seed of a recipe."""
-    name, chosen = recipe.name, recipe.arms(profile)
-    runs: Runs = {arm: [] for arm in chosen}
-    total = sum(experiment.steps for experiment in chosen.values()) * len(seeds)
-    before = 0
-    for seed in seeds:
-        for arm, experiment in chosen.items():
-            seeded = replace(experiment, seed=seed)
-            run = open_or_create(home(root, arm, seeded), seeded)
-
-            def tell(step: int, loss: float, before: int = before, label: str = f"{arm}, seed {seed}") -> None:
-                report(f"train {name}", before + step, total, f"{label}, loss {loss:.4f}")
-
-            train(run, tell)
-            before += experiment.steps
-            report(f"train {name}", before, total, f"{arm}, seed {seed} done")
-            runs[arm].append(run)
-    return runs
 
 
 def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = silent) -> None:
@@ -146,8 +119,7 @@ def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
 
 
 def _spaced_checkpoints(run: Run) -> list[int]:
-    steps = run.checkpoints()
-    return sorted({steps[round(i * (len(steps) - 1) / (MOST_CURVES - 1))] for i in range(MOST_CURVES)})
+    return spaced(run.checkpoints())
 
 
 def _by_arm(runs: Runs, recipe: Recipe) -> list[Curve]:

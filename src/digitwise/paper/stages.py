@@ -36,14 +36,19 @@ def stage(
     after: Experiment | None = None,
 ) -> Experiment:
     """Sums on a canvas, tested at every length that fits it."""
-    testing = Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=validation)
-    return Experiment(name, Addition(canvas), data, architecture=SMALL, training=training, testing=testing, after=after)
+    tested = every_length(canvas, validation)
+    return Experiment(name, Addition(canvas), data, architecture=SMALL, training=training, testing=tested, after=after)
+
+
+def every_length(canvas: int, validation: tuple[int, ...]) -> Testing:
+    return Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=validation)
 
 
 def grown(experiment: Experiment, name: str, canvas: int, validation: tuple[int, ...], factor: float) -> Experiment:
     """The same network on a larger canvas, without a step of training there."""
     training = Training(steps=0, factor=factor, checkpoints=1)
-    return stage(name, canvas, experiment.data, training, validation, experiment)
+    tested = every_length(canvas, validation)
+    return replace(experiment, name=name, task=Addition(canvas), training=training, testing=tested, after=experiment)
 
 
 def sums(name: str = "canvas", kinds: tuple[Distribution, Distribution] | None = None, pool: int = 0) -> Experiment:

@@ -1,6 +1,7 @@
-"""How a model is moved and kept: devices, processes, optimizers, weights. The only file that imports accelerate."""
+"""How a model is moved: devices, processes, optimizers. The only file that imports accelerate."""
 
 import hashlib
+import importlib.util
 import os
 import platform
 import re
@@ -9,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
@@ -22,14 +23,28 @@ from digitwise.rng import seed_of
 class Engine:
     """One model and its optimizer, on whatever devices there are."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, precision: str = "no"):
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        precision: str = "no",
+        tracker: "Tracker | None" = None,
+    ):
         from accelerate import Accelerator  # slow to import, and needed by training alone
         from accelerate.state import AcceleratorState
 
         AcceleratorState._reset_state(True)  # it is global, and refuses a second precision in one process otherwise
         # Without being told it would let the processes of a CPU cluster train one model each.
-        self.accelerator = Accelerator(mixed_precision=precision, cpu=not torch.accelerator.is_available())
+        self.accelerator = Accelerator(
+            mixed_precision=precision,
+            cpu=not torch.accelerator.is_available(),
+            log_with=tracker.name if tracker else None,
+            project_dir=tracker.folder if tracker else None,
+        )
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        if tracker:
+            title = "tensorboard" if tracker.name == "tensorboard" else "digitwise"  # a folder, or a project
+            self.accelerator.init_trackers(title, tracker.config, {tracker.name: tracker.settings})
 
     @property
     def device(self) -> torch.device:
@@ -50,6 +65,27 @@ class Engine:
     @property
     def plain_model(self) -> Any:
         return self.accelerator.unwrap_model(self.model)
+
+    def agree(self, asked: bool) -> bool:
+        """Whether any process was asked, so that all stop after the same step."""
+        return asked if self.processes == 1 else self.mean(float(asked)) > 0
+
+    def mean(self, number: float) -> float:
+        """Over all processes."""
+        if self.processes == 1:
+            return number
+        return float(self.accelerator.reduce(torch.tensor(number, device=self.device, dtype=torch.float64), "mean"))
+
+    def track(self, step: int, **row: Any) -> None:
+        """Tell the tracker, if there is one, the numbers of a row of the log."""
+        numbers = {name: value for name, value in row.items() if type(value) in (int, float, bool)}
+        if self.accelerator.trackers and numbers:
+            self.accelerator.log(numbers, step=step)
+
+    def close(self) -> None:
+        """Let trackers write what they have."""
+        for tracker in self.accelerator.trackers:
+            tracker.finish()
 
     def wait(self) -> None:
         """Until all processes are here."""
@@ -72,6 +108,72 @@ class Engine:
         return float(self.accelerator.reduce(total, "mean")), float(norm)
 
 
+class Processes:
+    """The processes that work together, if this one was started as one of several."""
+
+    def __init__(self) -> None:
+        self.rank, self.number, self.state = 0, 1, None
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            from accelerate import PartialState
+
+            self.state = PartialState(cpu=not torch.accelerator.is_available())
+            self.rank, self.number = self.state.process_index, self.state.num_processes
+
+    def wait(self) -> None:
+        if self.state is not None:
+            self.state.wait_for_everyone()
+
+    def rows(self, count: int) -> slice:
+        """Which of so many rows are this process's."""
+        return slice(self.rank * count // self.number, (self.rank + 1) * count // self.number)
+
+    def together(self, mine: NDArray) -> NDArray:
+        """The rows of all processes."""
+        if self.state is None:
+            return mine
+        from accelerate.utils import gather, pad_across_processes
+
+        device = self.state.device
+        sizes = gather(torch.tensor([len(mine)], device=device)).tolist()
+        padded = gather(pad_across_processes(torch.as_tensor(mine, device=device)))
+        parts = padded.view(self.number, max(sizes), -1)
+        return np.concatenate([part[:size].cpu().numpy() for part, size in zip(parts, sizes, strict=True)])
+
+
+class Tracker(NamedTuple):
+    """Where a run is logged to beside its own folder."""
+
+    name: str
+    folder: Path
+    config: dict[str, Any]
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, name: str, folder: Path, config: dict[str, Any], start: int) -> "Tracker | None":
+        """The tracker of this name for the run in a folder, which goes on from a step; None without a name."""
+        refuse_tracker(name)
+        title = f"{folder.parent.name}/{folder.name}"
+        mark = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
+        settings: dict[str, dict[str, Any]] = {
+            "tensorboard": {"purge_step": start},
+            "wandb": {"name": title, "id": mark, "resume": "allow", "dir": str(folder)},
+            "trackio": {"name": title, "resume": "allow"},
+        }
+        plain = {key: v if isinstance(v, int | float | bool) else str(v) for key, v in config.items()}
+        return cls(name, folder, plain, settings[name]) if name else None
+
+
+TRACKERS = ("tensorboard", "wandb", "trackio")
+
+
+def refuse_tracker(name: str) -> None:
+    """Refuse a tracker that is unknown or not installed."""
+    if name and name not in TRACKERS:
+        raise ValueError(f"--track takes {', '.join(TRACKERS)}, not '{name}'")
+    if name and importlib.util.find_spec(name) is None:
+        raise ValueError(f"--track {name} needs a package that is not installed: pip install {name}")
+
+
 @contextmanager
 def seeded(*key: int | str) -> Iterator[None]:
     """Torch's random numbers as a pure function of the key inside, and untouched outside."""
@@ -90,58 +192,6 @@ def best_device() -> str:
 def loss_of(logits_BSV: Tensor, targets_BS: Tensor) -> Tensor:
     """The cross entropy of every answer symbol, pads included."""
     return nn.functional.cross_entropy(logits_BSV.flatten(0, 1), targets_BS.long().flatten())
-
-
-def save_weights(weights: dict[str, Tensor], path: Path) -> None:
-    """Write weights with a checksum inside the file."""
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}
-    try:
-        save_file(tensors, path, {"format": "pt", "sha256": _checksum(tensors)})
-    except SafetensorError as error:  # which is not an OSError even if the disk is full
-        raise OSError(str(error)) from error
-
-
-def load_weights(path: Path) -> dict[str, Tensor]:
-    """Return the weights of a file if they are those that were written; older files have no checksum to compare."""
-    try:
-        with safe_open(path, "pt") as file:
-            written = (file.metadata() or {}).get("sha256")
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
-    if written not in (None, _checksum(weights)):
-        raise ValueError(f"{path} is damaged: its weights do not match the checksum that was written with them")
-    return weights
-
-
-def _checksum(tensors: dict[str, Tensor]) -> str:
-    found = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return found.hexdigest()
-
-
-@contextmanager
-def locked(path: Path, wait: bool = False) -> Iterator[None]:
-    """Let one process at a time work on a file or a folder; the lock ends with the process, also with a killed one."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        os.close(descriptor)
-        raise ValueError(f"{path} is in use by another process: wait until it has finished, or end it") from None
-    except OSError:  # a file system without locks
-        pass
-    try:
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def environment() -> dict[str, Any]:

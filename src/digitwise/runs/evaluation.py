@@ -14,9 +14,10 @@ from digitwise.data import SUITES, ExactLength, NoCarry
 from digitwise.data.suites import Stratum, Suite, check_problems
 from digitwise.models import Answers, Model
 from digitwise.rng import generator
-from digitwise.runs.engine import best_device
+from digitwise.runs.engine import Processes, best_device
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.runs.limits import refuse_absurd
 from digitwise.tasks import Batch, Problems, Task
 from digitwise.tasks.symbols import Tokens, read_answers
 
@@ -110,18 +111,21 @@ def evaluate(
     """Test checkpoints of a run, write the counts of each stratum into its folder at once, and return them all.
 
     What was counted before with the same seed and number of problems is not counted again, unless `watch` wants to see
-    every answer. No validation problem is ever in a test.
+    every answer. No validation problem is ever in a test. Several processes answer a part of each stratum each; the
+    first one writes.
     """
     experiment = run.experiment
     chosen = lookup(suite, SUITES, "suite") if isinstance(suite, str) else suite
     count = experiment.testing.problems if problems is None else check_problems(problems)
     strata = chosen.strata(experiment.task, experiment.testing.lengths if lengths is None else lengths)
     reserved = validation_problems(experiment)
+    processes = Processes()
     before = run.counts()
+    steps, done = sorted({run.intact(step) for step in run.select(checkpoints)}), 0
+    processes.wait()  # the first one writes from here on
     largest = {cell.key: cell.tried for cell in before}
     model_at = cache(lambda step: load_model(run, step))  # loaded only if something is left to do
     results: list[Count] = []
-    steps, done = run.select(checkpoints), 0
     for checkpoint in steps:
         for stratum in strata:
             drawn = chosen.draw(stratum, count, seed)
@@ -131,24 +135,28 @@ def evaluate(
             cells = [cell for cell in before if (*cell.key[:4], *cell.key[5:]) == (*key, seed, checkpoint)]
             if watch is not None or not any(cell.group == "" and cell.tried == len(drawn) for cell in cells):
                 batch = stratum.task.encode(drawn)
-                symbols = answer(model_at(checkpoint), batch).symbols_BS.numpy()
+                mine = processes.rows(len(drawn))
+                symbols = processes.together(answer(model_at(checkpoint), batch.part(mine)).symbols_BS.numpy())
                 found = Predicted(checkpoint, stratum, drawn, symbols, batch.targets)
                 groups = {"": np.asarray(found.right.all(1)), **chosen.tally(stratum, drawn, found.right)}
                 cells = [
                     Count(*key, group, seed, checkpoint, tried=len(hits), correct=int(hits.sum()))
                     for group, hits in groups.items()
                 ]
-                run.add_counts(cell for cell in cells if cell.tried >= largest.get(cell.key, 0))
+                if processes.rank == 0:
+                    run.add_counts(cell for cell in cells if cell.tried >= largest.get(cell.key, 0))
                 if watch is not None:
                     watch(found)
             results += cells
             done += 1
             progress(done, len(strata) * len(steps))
+    processes.wait()
     return results
 
 
 def load_model(run: Run, checkpoint: int) -> Model:
     """Return the model of a kept checkpoint, on the fastest device."""
+    refuse_absurd(run.experiment)
     model = run.experiment.build()
     try:
         model.load_state_dict(run.load_checkpoint(checkpoint))

@@ -4,24 +4,19 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 
-import torch
-
-from digitwise.config import describe
 from digitwise.coordinates import Coordinates
 from digitwise.data import UniformLengths
 from digitwise.encodings import Encoding, Relative
 from digitwise.models import Architecture, Blueprint, Model
 from digitwise.rng import generator
+from digitwise.runs.limits import refuse_absurd, refuse_memory
 from digitwise.runs.optimizers import OPTIMIZERS
-from digitwise.tables import flat
 from digitwise.tasks import Addition, Distribution, Task
 
 LONGEST = 100_000
 """Digits of numbers in training, and width of a canvas: what is beyond is refused before memory is taken for it."""
 SHARPENED = 2 / 3
 """Share of the steps in which the sharpness grows."""
-MEMORY = 2**36
-"""Bytes that one problem, or all weights, may take in training."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +123,8 @@ class Testing:
     def __post_init__(self) -> None:
         if self.problems < 1 or self.validation_problems < 0:
             raise ValueError("problems must be at least 1, and validation_problems not negative")
+        longest = max([*self.lengths, *self.validation_lengths], default=0)
+        refuse_memory("a test", 8 * longest * max(self.problems, self.validation_problems), "")
 
 
 @dataclass(frozen=True)
@@ -169,25 +166,13 @@ class Experiment:
                 )
 
     def rehearse(self) -> None:
-        """Refuse at once what would fail later: draw problems, and build the model without memory for its weights."""
+        """Refuse at once what would fail later: build the model without memory for its weights, and draw problems."""
+        if self.after is not None:
+            self.after.rehearse()
+        model = refuse_absurd(self)
         tokens = self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2)).tokens
-        try:
-            with torch.device("meta"):
-                model = self.build()
-        except (RuntimeError, IndexError, OverflowError) as error:
-            parts = {**flat(describe(self.encoding), "encoding"), **flat(describe(self.architecture), "architecture")}
-            wrong = [
-                f"{name} must not be negative, and {n} is" for name, n in parts.items() if type(n) is int and n < 0
-            ]
-            reason = "; ".join(wrong) or str(error)
-            raise ValueError(f"{self.encoding} and {self.architecture} do not make a model: {reason}") from error
-        weights = 4 * 4 * sum(weight.numel() for weight in model.parameters())  # with gradients and two means
-        drawn = 64 * max(self.training.batch, self.training.pool) * tokens.shape[1]
-        activations = 4 * model.floats(tokens.shape[1])
-        for what, size in ("one problem", activations), ("the model", weights), ("a batch or a pool", drawn):
-            if size > MEMORY:
-                needed = f"{what} would take {size / 2**30:,.0f} GB in training, beyond {MEMORY // 2**30} GB, the most"
-                raise ValueError(f"{needed}: choose something smaller")
+        refuse_memory("one problem", 4 * model.floats(tokens.shape[1]))
+        refuse_memory("a batch or a pool", 64 * max(self.training.batch, self.training.pool) * tokens.shape[1])
 
     @property
     def trained_length(self) -> int:

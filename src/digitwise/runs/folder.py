@@ -3,16 +3,18 @@
     config.json         the resolved experiment
     environment.json    versions, machine and commit it was made with
     metrics.jsonl       loss while training; accuracy on the validation set at each checkpoint; checks of every case
-    checkpoints/N.safetensors   weights after N steps, for each kept step, with a checksum
-    state.pt            what resuming needs, until training is finished
+    checkpoints/N.safetensors   weights after N steps, for each kept step
+    state.safetensors   what resuming needs, until training is finished; state-before.safetensors the one before it
     counts.json         results of evaluations
 
 Every file but the log is written beside its place and moved there in one step, so a kill leaves the old one or the new.
+Files of tensors have a checksum and a copy of the log: what was damaged is noticed, and the one before is used.
 """
 
 import json
-import math
+import logging
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -22,12 +24,14 @@ import torch
 
 from digitwise.config import describe
 from digitwise.counts import Count, updated
-from digitwise.runs.engine import environment, load_weights, locked, save_weights
+from digitwise.runs import logged, state
+from digitwise.runs.engine import environment
 from digitwise.runs.experiment import Experiment
+from digitwise.runs.files import load_weights, locked, read_notes, save_weights, settle
 from digitwise.runs.written import FORMAT, read_experiment
 from digitwise.tables import read_json, replacing, rows_to_json
 
-NUMBERS = ("loss", "validation", "seconds")  # that a row of metrics.jsonl may measure
+_warn = logging.getLogger("digitwise").warning
 
 
 class Run:
@@ -54,17 +58,26 @@ class Run:
             raise ValueError(f"{folder} is not a run folder: it has no config.json")
         return cls(folder, read_experiment(folder / "config.json"))
 
+    def beside(self, experiment: Experiment) -> "Run":
+        """The run of an earlier stage, which stands under its own name: several runs can share it."""
+        return open_or_create(self.folder.parent.parent / experiment.name / self.folder.name, experiment)
+
     # Weights
 
     def checkpoints(self) -> list[int]:
         """Steps that were kept: each was validated when it was written. Results can be read without the weights."""
         return sorted(self.validation())
 
-    def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor]) -> None:
+    def save_checkpoint(self, step: int, weights: dict[str, torch.Tensor], validation: float | None = None) -> None:
+        """Keep weights, and log how they did on the validation set."""
         path = self.weights(step)
         path.parent.mkdir(exist_ok=True)
+        row = [] if validation is None else [{"step": step, "validation": validation}]
         with replacing(path) as temporary:
-            save_weights(weights, temporary)
+            save_weights(weights, temporary, {"log": self.metrics() + row})
+            settle(temporary)  # there is no copy of it, as there is of the state
+        for found in row:
+            self.log(**found)
 
     def weights(self, step: int) -> Path:
         return self.folder / "checkpoints" / f"{step}.safetensors"
@@ -74,6 +87,17 @@ class Run:
         if not path.exists():
             raise ValueError(f"{self.folder} holds results but not the weights of step {step}: train it again")
         return load_weights(path)
+
+    def intact(self, step: int) -> int:
+        """The step, or the kept one before it if the file of its weights was cut off; the damage is named."""
+        for found in [step, *reversed([kept for kept in self.checkpoints() if kept < step])]:
+            try:
+                if self.weights(found).exists():
+                    read_notes(self.weights(found))
+                return found
+            except ValueError as error:
+                _warn("%s; the checkpoint before it is used", error)
+        return step  # and whoever loads it hears what is wrong
 
     def select(self, which: str) -> list[int]:
         """Steps of kept checkpoints: `last`, `best` (on the validation set), `all`, numbers, ranges, or several of them
@@ -121,59 +145,32 @@ class Run:
 
     # State to resume from
 
-    def save_state(self, state: dict[str, Any]) -> None:
-        with replacing(self.folder / "state.pt") as temporary:
-            torch.save(state, temporary)
+    def save_state(self, values: dict[str, Any]) -> None:
+        state.save(self.folder, values, self.metrics())
 
     def load_state(self) -> dict[str, Any] | None:
-        path = self.folder / "state.pt"
-        if not path.exists():
-            return None
-        try:
-            return torch.load(path, map_location="cpu", weights_only=True)
-        except Exception as error:  # torch raises whatever its parts raise
-            reason = next(iter(str(error).splitlines()), type(error).__name__)
-            raise ValueError(f"{path} is damaged ({reason}): train it anew in another --out") from error
+        return state.load(self.folder)
 
     def drop_state(self) -> None:
-        (self.folder / "state.pt").unlink(missing_ok=True)
+        state.drop(self.folder)
+
+    # Log
 
     def log(self, **row: Any) -> None:
-        path = self.folder / "metrics.jsonl"
-        try:
-            with open(path, "a") as file:
-                file.write(json.dumps(row) + "\n")
-        except OSError as error:
-            raise OSError(f"{path} cannot be written: {error.strerror}") from error
+        logged.append(self.folder / "metrics.jsonl", row)
 
-    def metrics(self) -> list[dict[str, Any]]:
-        path = self.folder / "metrics.jsonl"
-        if not path.exists():
-            return []
-        rows = []
-        lines = path.read_text(errors="replace").splitlines()
-        for number, line in enumerate(lines, start=1):
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                row = None
-            if (
-                isinstance(row, dict)
-                and type(row.get("step")) is int
-                and all(_measured(row.get(n, 0)) for n in NUMBERS)
-            ):
-                rows.append(row)
-            elif number < len(lines):  # the last line may have been cut off by a kill
-                raise ValueError(f"{path} is damaged in line {number}")
-        return rows
+    def metrics(self) -> logged.Rows:
+        return logged.read(self.folder / "metrics.jsonl")
+
+    def mend(self) -> None:
+        """Put back what the log has lost: the state and every checkpoint hold a copy of it."""
+        state.mend_log(self.folder)
 
     def forget_after(self, step: int) -> None:
         """Drop what was logged and kept after `step`: it will be made again."""
         if not is_main_process():
             return
-        rows = [row for row in self.metrics() if row["step"] <= step]
-        with replacing(self.folder / "metrics.jsonl") as temporary:
-            temporary.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        logged.rewrite(self.folder / "metrics.jsonl", (row for row in self.metrics() if row["step"] <= step))
         for path in (self.folder / "checkpoints").glob("*.safetensors"):
             if path.stem.isdigit() and int(path.stem) > step:
                 path.unlink()
@@ -213,10 +210,6 @@ class Run:
             temporary.write_text(json.dumps(value, indent=1) + "\n")
 
 
-def _measured(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
 def is_main_process() -> bool:
     """Of several processes that train one model together, the first alone writes (torchrun and accelerate set RANK)."""
     return os.environ.get("RANK", "0") == "0"
@@ -231,3 +224,21 @@ def refuse_taken(folder: Path, experiment: Experiment) -> None:
     if (folder / "config.json").is_file() and read_experiment(folder / "config.json") != experiment:
         raise ValueError(f"{folder} holds another experiment: choose another --name or --out")
     raise ValueError(f"{folder} is there already: go on with --resume {folder}, or choose another --out")
+
+
+def open_or_create(folder: Path, experiment: Experiment) -> Run:
+    """The run of an experiment in a folder; a folder with another experiment is refused."""
+    if not (folder / "config.json").exists():
+        return Run.create(folder, experiment)
+    run = Run.open(folder)
+    if run.experiment != experiment:
+        raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
+    return run
+
+
+def below(root: Path, *names: str) -> Path:
+    """A path below a folder, by names of which none can lead out of it."""
+    for name in names:
+        if not re.fullmatch(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]*", name):
+            raise ValueError(f"'{name}' cannot name a folder of results: use letters, digits, dots and dashes")
+    return Path(root, *names)

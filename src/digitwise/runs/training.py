@@ -8,21 +8,27 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from statistics import fmean
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from digitwise.config import describe
+from digitwise.encodings.noise import Share, sharing
 from digitwise.models import Model
 from digitwise.models.attention import fold, sharpen
-from digitwise.rng import generator
-from digitwise.runs.engine import Engine, locked, loss_of, seeded
+from digitwise.rng import seed_of
+from digitwise.runs.engine import Engine, Tracker, loss_of, seeded
 from digitwise.runs.evaluation import load_model, validate
-from digitwise.runs.experiment import Experiment, Training
+from digitwise.runs.experiment import Training
+from digitwise.runs.files import locked
 from digitwise.runs.folder import Run, is_main_process
 from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.runs.places import stage_before
 from digitwise.runs.proving import Prover, is_enough
+from digitwise.runs.source import Source
+from digitwise.tables import flat
 from digitwise.tasks import Batch
 
 LOG_EVERY = 10
@@ -30,31 +36,6 @@ LOG_EVERY = 10
 
 class Stopped(Exception):
     """Training was asked to stop, and has saved its state."""
-
-
-class Source:
-    """The training batches: pure functions of the experiment, the step and what a prover practises."""
-
-    def __init__(self, experiment: Experiment, prover: Prover | None = None):
-        self.experiment, self.prover = experiment, prover
-        pool = experiment.training.pool
-        self.pool = self._encode(generator(experiment.seed, "pool"), pool) if pool else None
-
-    def batch(self, step: int) -> Batch:
-        (only,) = self.draws(step)
-        return only
-
-    def draws(self, step: int) -> list[Batch]:
-        rng = generator(self.experiment.seed, "train", self.experiment.steps_before + step)
-        training = self.experiment.training
-        if self.pool is not None:
-            return [self.pool.part(rng.integers(0, len(self.pool.tokens), training.batch))]
-        return [self._encode(rng, training.batch // training.draws) for _ in range(training.draws)]
-
-    def _encode(self, rng: np.random.Generator, count: int) -> Batch:
-        task = self.experiment.task
-        problems = task.draw(self.experiment.data, rng, count)
-        return task.encode(self.prover.mix(problems, rng) if self.prover else problems)
 
 
 class Average:
@@ -90,16 +71,16 @@ Progress = Callable[[int, float], None]
 """It is told each step, those of earlier stages counted, and its loss."""
 
 
-def train(run: Run, progress: Progress = lambda step, loss: None) -> None:
-    """Train a run, and the stages before it, to its last step from wherever it stands."""
+def train(run: Run, progress: Progress = lambda step, loss: None, track: str = "") -> None:
+    """Train a run, and the stages before it, to its last step from wherever it stands. `track` names a tracker."""
     with locked(run.folder) if is_main_process() else nullcontext():
-        _train(run, progress)
+        _train(run, progress, track)
 
 
-def _go_on(model: Model, before: Run, run: Run, progress: Progress) -> None:
+def _go_on(model: Model, before: Run, run: Run, progress: Progress, track: str) -> None:
     """Give a model what the stage before has learned, moved to its canvas."""
     with locked(before.folder, wait=True) if is_main_process() else nullcontext():  # another run may need it too
-        _train(before, progress)
+        _train(before, progress, track)
     model.grow_from(
         load_model(before, before.select("last")[0]).to(model.device),
         before.experiment.located(),
@@ -107,8 +88,11 @@ def _go_on(model: Model, before: Run, run: Run, progress: Progress) -> None:
     )
 
 
-def _train(run: Run, progress: Progress) -> None:
+def _train(run: Run, progress: Progress, track: str) -> None:
     experiment, training = run.experiment, run.experiment.training
+    experiment.rehearse()  # a config.json of a stranger may ask for anything
+    if is_main_process():
+        run.mend()
     state = run.load_state()
     if state is None and run.finished:
         return
@@ -117,23 +101,25 @@ def _train(run: Run, progress: Progress) -> None:
     if state is None:
         before = stage_before(run)
         if before is not None:
-            _go_on(model, before, run, progress)
+            _go_on(model, before, run, progress, track)
         fold(model, training.factor)
     set_dropout(model, training.dropout)
     optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
     if state is None and len(run.checkpoints()) > 1:
-        raise ValueError(f"{run.folder} has checkpoints but no state.pt to go on from: train it anew in another --out")
+        raise ValueError(f"{run.folder} has checkpoints but no state to go on from: train it anew in another --out")
     if state is not None:
         try:
             model.load_state_dict(state["model"])
             optimizer.load_state_dict(state["optimizer"])
             start = int(state["step"])
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{run.folder}/state.pt does not fit its config.json") from error
+            raise ValueError(f"the state in {run.folder} does not fit its config.json") from error
     else:
         start = 0
     run.forget_after(start)
-    engine = Engine(model, optimizer, training.precision)
+    engine = Engine(
+        model, optimizer, training.precision, Tracker.of(track, run.folder, flat(describe(experiment)), start)
+    )
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
@@ -145,14 +131,32 @@ def _train(run: Run, progress: Progress) -> None:
 
     losses_alone: list[float] = []  # of the answers, without what a model adds to its loss
 
-    def loss_on(*batches: Batch) -> Tensor:
+    def loss_on(share: Share | None, *batches: Batch) -> Tensor:
         tokens = [torch.as_tensor(batch.tokens, device=engine.device) for batch in batches]
         first, *others = zip(tokens, (batch.coordinates for batch in batches), strict=True)
-        logits = engine.model(*first, *others) if others else [engine.model(*first)]
+        with sharing(share):
+            logits = engine.model(*first, *others) if others else [engine.model(*first)]
         targets = [torch.as_tensor(batch.targets, device=engine.device) for batch in batches]
         loss = torch.stack([loss_of(*pair) for pair in zip(logits, targets, strict=True)]).mean()
-        losses_alone[:] = [float(loss.detach())]
+        losses_alone.append(float(loss.detach()))
         return loss + engine.plain_model.pay()
+
+    def shares(draws: list[Batch], step: int) -> Iterator[Callable[[], Tensor]]:
+        """The losses of the parts of a batch that are this process's."""
+        size = training.batch // training.draws // parts
+        tokens = [(torch.as_tensor(batch.tokens, device=engine.device), batch.coordinates) for batch in draws]
+        for part in range(engine.rank, parts, engine.processes):
+            rows = slice(part * size, (part + 1) * size)
+            chance = torch.Generator(engine.device).manual_seed(seed_of(experiment.seed, "dropout", step, 0))
+            share = Share(rows, tokens, chance) if parts > 1 else None
+            piece = [batch.part(rows) for batch in draws]
+            for together in [piece] if engine.plain_model.joins else [[batch] for batch in piece]:
+                yield partial(loss_on, share, *together)
+
+    def log(step: int, **row: Any) -> None:
+        if engine.is_main:
+            run.log(step=step, **row)
+            engine.track(step, **row)
 
     def save_state(step: int) -> None:
         parts = {"model": engine.plain_model, "average": average.model, "optimizer": engine.optimizer}
@@ -165,8 +169,9 @@ def _train(run: Run, progress: Progress) -> None:
         tested = copy.deepcopy(average.model)
         sharpen(tested, 1.0)
         fold(tested, training.sharpness_at(step))
-        run.save_checkpoint(step, tested.state_dict())
-        run.log(step=step, validation=validate(tested, experiment))
+        score = validate(tested, experiment)
+        run.save_checkpoint(step, tested.state_dict(), score)
+        engine.track(step, validation=score)
 
     kept, saved_at = set(training.kept_steps), time.monotonic()
     began = time.monotonic() - run.seconds()  # time spent adds up over interruptions
@@ -179,11 +184,8 @@ def _train(run: Run, progress: Progress) -> None:
     engine.model.train()
     with stop_requests() as stopping:
         for step in range(start, training.until_proven or training.steps):
-            size, mine = training.batch // training.draws // parts, range(engine.rank, parts, engine.processes)
-            draws = source.draws(step)
-            pieces = [[batch.part(slice(part * size, (part + 1) * size)) for batch in draws] for part in mine]
-            together = pieces if engine.plain_model.joins else [[batch] for piece in pieces for batch in piece]
-            losses = [partial(loss_on, *batches) for batches in together]
+            losses = list(shares(source.draws(step), experiment.steps_before + step))
+            losses_alone.clear()
             engine.plain_model.progress = step / training.steps
             sharpen(engine.plain_model, training.sharpness_at(step))
             with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
@@ -193,28 +195,31 @@ def _train(run: Run, progress: Progress) -> None:
             done = step + 1
             if not math.isfinite(loss):
                 raise ValueError(f"the loss is {loss} at step {done}: try a lower --rate or a --clip above 0")
-            if engine.is_main and (done % LOG_EVERY == 0 or done == training.steps):
-                run.log(step=done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds())
+            if done % LOG_EVERY == 0 or done == training.steps:
+                log(done, loss=round(loss, 6), norm=round(norm, 4), seconds=seconds())
             progress(experiment.steps_before + done, loss)
             last = done == (training.until_proven or training.steps)
             if prover:
-                prover.saw(losses_alone[0])
+                prover.saw(engine.mean(fmean(losses_alone)))
                 if prover.is_due(done) or last:
                     report = prover.check(average.model)
-                    run.log(step=done, **report.summary(), enough=is_enough(report), seconds=seconds())
+                    log(done, **report.summary(), enough=is_enough(report), seconds=seconds())
                     last = last or is_enough(report)
             is_kept = last or done in kept
             if is_kept and engine.is_main:
                 keep(done)
             if last:
                 break
-            if is_kept or time.monotonic() - saved_at >= training.save_seconds or stopping():
+            stopped = engine.agree(stopping())
+            if is_kept or time.monotonic() - saved_at >= training.save_seconds or stopped:
                 save_state(done)
                 saved_at = time.monotonic()
-                if stopping():
+                if stopped:
+                    engine.close()
                     raise Stopped(done)
     if engine.is_main:
         run.drop_state()
+    engine.close()
     engine.wait()  # the next stage reads what the first process has written
 
 

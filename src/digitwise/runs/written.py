@@ -62,6 +62,8 @@ def read_experiment(path: Path) -> Experiment:
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") not in (1, FORMAT):
         raise ValueError(f"{path} is not of format {FORMAT}, the one this version reads")
+    if unknown := set(data) - {"format", "experiment", "name"}:
+        raise ValueError(f"{path} has an unknown key '{min(unknown)}': this version does not read it")
     try:
         described = data["experiment"]
         experiment = restore(_upgraded(described) if data["format"] == 1 else described, classes())

@@ -1,0 +1,101 @@
+"""Jobs on a Ray cluster: one task per run, tried again where a worker dies. The only file that imports ray."""
+
+import time
+from typing import Any
+
+from digitwise.runs.training import Stopped
+from digitwise.sweeps import claims
+from digitwise.sweeps.claims import Watch
+from digitwise.sweeps.drive import Where, Work
+from digitwise.sweeps.jobs import Job
+from digitwise.sweeps.place import Place
+from digitwise.sweeps.work import perform
+
+RETRIES = 20
+"""How often a run is gone on with after its worker died; what fails by itself is not tried again."""
+LOOK = 2.0
+"""Seconds between two reports."""
+PATIENCE = 60.0
+"""Seconds that runs get to save their state when the sweep is stopped."""
+
+
+def connect(on: str) -> Any:
+    """Ray, connected to the cluster at an address; `ray` is the one of this machine, started if there is none."""
+    try:
+        import ray
+    except ImportError as error:
+        raise ValueError(f"--on {on} needs Ray: pip install 'digitwise[ray]'") from error
+    if not (on == "ray" or on.startswith("ray://")):
+        raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
+    if not ray.is_initialized():
+        try:
+            ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level="warning")
+        except (ConnectionError, RuntimeError) as error:
+            raise ValueError(
+                f"--on {on}: no cluster answers there ({next(iter(str(error).splitlines()), '')})"
+            ) from error
+    return ray
+
+
+def run(work: Work, on: Where) -> None:
+    """Do the jobs that are left, and tell how far they are."""
+    ray = connect(on.name)
+    if work.place.folder is None and "memory" in work.place.where.partition("://")[0]:
+        raise ValueError(f"--out {work.place.where} is memory of one process: a cluster needs a place that all share")
+    task = ray.remote(num_cpus=on.cpus, num_gpus=on.gpus, max_retries=RETRIES)(do)
+    shared = {"place": work.place.address, "driver": work.driver, "threads": max(1, int(on.cpus)), "track": on.track}
+
+    def begin(job: Job) -> Any:
+        return task.options(name=job.name).remote(job.plain() | shared)
+
+    under_way = {begin(job): job for job in work.left.values()}
+    held: dict[str, Job] = {}  # by other drivers
+    try:
+        while under_way or held:
+            if not under_way:
+                time.sleep(LOOK)
+            for reference in ray.wait(list(under_way), timeout=LOOK)[0] if under_way else []:
+                job = under_way.pop(reference)
+                record = outcome(ray, reference, job)
+                if record is None:
+                    held[job.name] = job
+                else:
+                    work.finish(record)
+            if held:
+                work.drop_finished()
+                for job in list(held.values()):
+                    record = claims.latest(work.place, job.name)[1]
+                    gone = record is None or record["state"] != "running" or not work.watch.is_held(record)
+                    if job.name not in work.left or gone:
+                        del held[job.name]
+                        if job.name in work.left:
+                            under_way[begin(job)] = job
+            work.tell(steps_of(work))
+    except KeyboardInterrupt:
+        for reference in under_way:
+            ray.cancel(reference)
+        ray.wait(list(under_way), num_returns=len(under_way), timeout=PATIENCE)
+        raise Stopped("everywhere") from None
+
+
+def do(task: dict[str, Any]) -> dict[str, Any] | None:
+    """A task: one job, in a worker of the cluster."""
+    import torch
+
+    torch.set_num_threads(task["threads"])
+    job = Job.from_plain(task)
+    return perform(job, Watch(Place(task["place"])), task["driver"], track=task["track"])
+
+
+def outcome(ray: Any, reference: Any, job: Job) -> dict[str, Any] | None:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayError as error:
+        reason = str(getattr(error, "cause", None) or error).strip().splitlines()
+        return {"name": job.name, "state": "failed", "error": reason[-1] if reason else type(error).__name__}
+
+
+def steps_of(work: Work) -> dict[str, int]:
+    """How far the runs are that are under way, by their claims."""
+    found = {name: claims.latest(work.place, name)[1] for name in work.left}
+    return {name: record["step"] for name, record in found.items() if record and record["state"] == "running"}

@@ -1,0 +1,127 @@
+"""Runs on a real Ray cluster: two nodes on this machine, with one core each."""
+
+from needed import needs
+
+needs("ray")
+
+import json  # noqa: E402
+import os  # noqa: E402
+import signal  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import threading  # noqa: E402
+import time  # noqa: E402
+from dataclasses import replace  # noqa: E402
+
+import pytest  # noqa: E402
+import torch  # noqa: E402
+from small import OWN, with_training  # noqa: E402
+
+from digitwise.cli import main  # noqa: E402
+from digitwise.paper.reproduction import reproduce  # noqa: E402
+from digitwise.runs.folder import Run  # noqa: E402
+from digitwise.runs.training import train  # noqa: E402
+from digitwise.sweeps import claims, drive, jobs  # noqa: E402
+from digitwise.sweeps.drive import Where  # noqa: E402
+from digitwise.sweeps.jobs import Job  # noqa: E402
+from digitwise.sweeps.place import Place  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray has its own
+RAY = Where("ray")
+#: Long enough that a kill comes in the middle.
+LONGER = with_training(steps=100, checkpoints=10, save_seconds=0.0)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    import ray
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    found.add_node(num_cpus=1)
+    ray.init(address=found.address, log_to_driver=False)
+    yield found
+    ray.shutdown()
+    found.shutdown()
+
+
+def job(seed: int) -> Job:
+    experiment = replace(LONGER, seed=seed)
+    return Job(f"small/{jobs.fingerprint(experiment)}", experiment)
+
+
+def test_a_killed_worker_loses_nothing(cluster, tmp_path):
+    """Eight runs; the worker of one is killed when it has kept two checkpoints, and goes on from its last state."""
+    place, work, killed = Place(tmp_path), [job(seed) for seed in range(8)], {}
+
+    def kill_one() -> None:
+        deadline = time.monotonic() + 300
+        while not killed and time.monotonic() < deadline:
+            time.sleep(0.02)
+            for one in work:
+                kept = tmp_path / one.name / "checkpoints" / "10.safetensors"
+                record = claims.latest(place, one.name)[1]
+                if kept.with_name("20.safetensors").exists() and record and record["state"] == "running":
+                    os.kill(record["process"], signal.SIGKILL)
+                    killed.update(name=one.name, inode=kept.stat().st_ino)
+                    return
+
+    thread = threading.Thread(target=kill_one)
+    thread.start()
+    records = drive.run(work, place, RAY)
+    thread.join()
+    assert [records[one.name]["state"] for one in work] == ["finished"] * 8 and killed
+    machines = {record["process"] for record in records.values()}
+    assert len(machines) >= 2, "one worker did it all"
+    assert claims.latest(place, killed["name"])[0] == 2
+    again = tmp_path / killed["name"] / "checkpoints" / "10.safetensors"
+    assert again.stat().st_ino == killed["inode"], "it was trained from the start"
+    (seed,) = [one.experiment.seed for one in work if one.name == killed["name"]]
+    train(straight := Run.create(tmp_path / "straight", replace(LONGER, seed=seed)))
+    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(100)
+    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(100).items())
+
+
+def test_code_of_ones_own_travels_to_the_workers(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(OWN)
+    command = ["sweep", "canvas20", "--profile", "smoke", "--arm", "absolute", "--encoding", "mine.py:Sides,relative"]
+    assert main([*command, "--on", "ray", "--out", str(tmp_path / "runs")]) == 0
+    found = {json.loads(path.read_text())["experiment"]["encoding"].get("from")
+             for path in (tmp_path / "runs").glob("canvas20/*/config.json")}  # fmt: skip
+    assert found == {"mine.py:Sides", None}
+
+
+def test_reproduce_and_compare_go_to_the_cluster(cluster, tmp_path, capsys):
+    found = reproduce("m1-ape", "smoke", [0, 1], tmp_path, on=RAY)
+    assert len(found["runs"]) == 2 and found["last"]
+    here = {"process": os.getpid()}
+    records = claims.records(Place(tmp_path))
+    assert len(records) == 2 and all(record["process"] != here["process"] for record in records.values())
+    command = ["compare", "--encodings", "relative", "--formats", "canvas", "--profile", "smoke", "--steps", "20"]
+    assert main([*command, "--seeds", "0", "--on", "ray", "--out", str(tmp_path / "compare"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]
+    assert all(record["process"] != here["process"] for record in claims.records(Place(tmp_path / "compare")).values())
+
+
+def test_a_memory_of_one_process_is_refused(cluster):
+    with pytest.raises(ValueError, match="a place that all share"):
+        drive.run([job(0)], Place("memory://runs"), RAY)
+
+
+def test_ctrl_c_saves_what_is_under_way(cluster, tmp_path):
+    grid = ["sweep", "m1-ape", "--profile", "smoke", "--steps", "5000", "--seeds", "0-3", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "digitwise", *grid, "--on", "ray"]
+    environment = os.environ | {"RAY_ADDRESS": cluster.address}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    place, deadline = Place(tmp_path), time.monotonic() + 300
+    while time.monotonic() < deadline and process.poll() is None:
+        if sum(record["step"] > 0 for record in claims.records(place).values()) >= 2:
+            break
+        time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130 and "the same command goes on from here" in said
+    states = {name: record["state"] for name, record in claims.records(place).items()}
+    assert len(states) == 2 and set(states.values()) == {"stopped"}
+    assert len(list(tmp_path.glob("m1-ape*/*/state.safetensors"))) == 2
