@@ -7,9 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,13 +33,8 @@ def served(*arguments: object) -> Iterator[str]:
             process.terminate()
 
 
-def need(module: str) -> Any:
-    """Skip without a package, unless the environment says that nothing may be skipped."""
-    return import_module(module) if STRICT else pytest.importorskip(module, reason="needs digitwise[dev]")
-
-
 def need_browser() -> str:
-    """The same for a browser."""
+    """Skip without a browser, unless the environment says that nothing may be skipped."""
     if CHROMIUM is None and not STRICT:
         pytest.skip("needs Chromium: apt-get install chromium")
     assert CHROMIUM is not None, "DIGITWISE_NO_SKIP is set, and there is no Chromium"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from serving import need
+from needed import needs
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -68,7 +68,7 @@ def outputs(path: Path) -> list[str]:
 @pytest.mark.slow
 def test_the_notebook_runs_and_shows_what_was_committed(tmp_path):
     """In a kernel of its own. Numbers of trained models vary between machines; what is proven does not."""
-    need("nbclient"), need("ipykernel")
+    needs("nbclient"), needs("ipykernel")
     done = tmp_path / "tour.ipynb"
     command = [sys.executable, "-c", NOTEBOOK, str(EXAMPLES / "tour.ipynb"), str(done)]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}

@@ -3,11 +3,14 @@
 import os
 import re
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
-from serving import SCREENSHOTS, need, need_browser, served
+from needed import needs
+from serving import SCREENSHOTS, need_browser, served
 
-playwright = need("playwright.sync_api")
+needs("playwright")
+playwright = import_module("playwright.sync_api")
 expect = playwright.expect
 expect.set_options(timeout=30_000)  # a busy machine is not a fault of the page
 

@@ -97,6 +97,7 @@ def test_a_proven_run_shows_its_certificate(tmp_path):
     assert "the sum of any two numbers, of any length, is right" in text and "827" in text
 
 
+@pytest.mark.slow
 def test_the_committed_results(tmp_path):
     document = write([COMMITTED], tmp_path / "report.html")
     page = Page((tmp_path / "report.html").read_text())

@@ -10,13 +10,14 @@ from importlib.resources import files
 from urllib.parse import urlsplit
 
 import pytest
-from serving import need, served
+from needed import needs
+from serving import served
 
 from digitwise.cli import main
 from digitwise.pages import LIMITS
 
-need("starlette")
-need("uvicorn")
+needs("starlette")
+needs("uvicorn")
 
 
 @pytest.fixture(scope="module")

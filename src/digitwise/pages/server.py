@@ -6,6 +6,7 @@ Only this file imports starlette and uvicorn.
 import asyncio
 import json
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
@@ -25,8 +26,10 @@ from digitwise.pages.shelf import Shown
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 BODY = 2 * LIMITS["digits"] * LIMITS["numbers"]
 """Bytes of a request: the largest problem fits."""
-WORKERS = 4
+WORKERS = 2
 """Problems that are worked out at once; the others wait their turn, and the page itself never does."""
+TURN = 0.001
+"""Seconds after which a working thread lets the others have a turn: Python's own choice is five times that."""
 COUNT = 50
 """Problems of one request for an accuracy."""
 STATIC = {
@@ -194,4 +197,5 @@ def serve(app: ASGIApp, bound: socket.socket, ready: Callable[[], None] = lambda
             await super().startup(sockets)
             ready()
 
+    sys.setswitchinterval(TURN)
     Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run(sockets=[bound])
