@@ -18,7 +18,8 @@ from digitwise.answers.solver import Solver
 from digitwise.encodings import Absolute
 from digitwise.paper.recipes import Recipe
 from digitwise.runs.evaluation import evaluate, load_model
-from digitwise.runs.folder import Run, home
+from digitwise.runs.folder import Run
+from digitwise.runs.places import home
 from digitwise.runs.training import train
 
 SOURCE = Path(__file__).parents[2] / "src" / "digitwise"

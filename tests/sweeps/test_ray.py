@@ -34,6 +34,7 @@ LONGER = with_training(steps=100, checkpoints=10, save_seconds=0.0)
 
 @pytest.fixture(scope="module")
 def cluster():
+    os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112 - its name; a busy machine is slow
     import ray
     from ray.cluster_utils import Cluster
 
@@ -109,6 +110,7 @@ def test_a_memory_of_one_process_is_refused(cluster):
         drive.run([job(0)], Place("memory://runs"), RAY)
 
 
+@pytest.mark.slow
 def test_ctrl_c_saves_what_is_under_way(cluster, tmp_path):
     grid = ["sweep", "m1-ape", "--profile", "smoke", "--steps", "5000", "--seeds", "0-3", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "digitwise", *grid, "--on", "ray"]

@@ -365,3 +365,14 @@ assert main({[*SWEEP, "--out", str(tmp_path)]!r}) == 0
 assert not set(sys.modules) & {{"ray", "tensorboard", "wandb", "trackio"}}
 """
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_default_install_is_not_larger():
+    """What sweeps need comes with torch anyway; the rest are extras."""
+    import tomllib
+    from importlib.metadata import requires
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    names = {name.split(">")[0] for name in project["dependencies"]}
+    assert not names & {"ray", "tensorboard", "wandb", "trackio", "s3fs"}
+    assert any(line.startswith("fsspec") and "extra" not in line for line in requires("torch") or [])

@@ -89,6 +89,10 @@ class Place:
             return True
         except FileExistsError:
             return False
+        except (TypeError, NotImplementedError) as error:
+            raise ValueError(
+                f"{self.where} cannot create files that only one may create: choose another --out"
+            ) from error
 
 
 def _protocols(files: Any) -> tuple[str, ...]:
