@@ -113,12 +113,12 @@ def test_train_says_what_it_trains_and_two_variants_live_side_by_side(capsys, tm
 @pytest.mark.parametrize("data", ["exact", "shifted", "nocarry"])
 def test_other_data_keep_the_recipes_length(data, capsys):
     def trained_length(*changes: str) -> int:
-        shown = json.loads(succeeds(capsys, "train", "quickstart", "--show", "--json", "--arm", "relative", *changes))
-        found = shown["relative"]["data"]
+        shown = json.loads(succeeds(capsys, "train", "a3", "--show", "--json", *changes))
+        found = shown["absolute"]["data"]
         found = found.get("base", found)
         return found.get("max_length", found.get("length"))
 
-    assert trained_length("--data", data) == trained_length() == 4
+    assert trained_length("--data", data) == trained_length() == 5
 
 
 # eval

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from digitwise.paper.recipes import Recipe
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run
+from digitwise.runs.folder import Run, open_or_create
 from digitwise.runs.places import home
 from digitwise.sweeps import drive
 from digitwise.sweeps.drive import HERE, Where
@@ -36,6 +36,9 @@ def train_recipe(
             tests = () if on.name == "here" else tests_of(recipe, profile, seeded)
             jobs[arm].append(Job(home(Path(), arm, seeded).as_posix(), seeded, tests))
     in_order = [job for together in zip(*jobs.values(), strict=True) for job in together]
+    for job in in_order:
+        if (root / job.name / "config.json").exists():
+            open_or_create(root / job.name, job.experiment)  # refuses what another profile has left there
     results = drive.run(in_order, Place(root), on, partial(report, f"train {recipe.name}"))
     for name, reason in drive.failures(results).items():
         raise ValueError(f"{root / name}: {reason}")
