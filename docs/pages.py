@@ -75,6 +75,7 @@ def summary(path: Path) -> str:
 #: The rooms from the top down, and the files in which a newcomer would look first.
 ROOMS = {
     "cli": [],
+    "pages": ["server.py", "views.py", "report.py"],
     "comparison": ["setting.py", "running.py", "summary.py"],
     "bench": ["step.py", "references.py"],
     "answers": ["solver.py", "exchange.py"],
@@ -103,6 +104,7 @@ def tree(_: str) -> str:
 
 #: The base class, or the function, at which each room is extended.
 SEAMS = {
+    "pages": "`static/`: one page, without a build step",
     "comparison": "`encodings.base.Encoding`: whatever can be named can be compared",
     "bench": "`BENCHMARKS`: functions that return the rows of a table",
     "answers": "`Problem.parse`: the one parser of problems",

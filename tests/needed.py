@@ -8,5 +8,5 @@ import pytest
 
 def needs(package: str) -> None:
     """Skip a module of tests if a package is missing, unless everything must be tested."""
-    if importlib.util.find_spec(package) is None and not os.environ.get("DIGITWISE_TEST_ALL"):
+    if importlib.util.find_spec(package) is None and not os.environ.get("DIGITWISE_NO_SKIP"):
         pytest.skip(f"needs {package}: pip install 'digitwise[{package}]'", allow_module_level=True)

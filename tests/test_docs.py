@@ -8,7 +8,8 @@ import shlex
 import pytest
 from pages import BLOCK, LOG, PAGES, ROOT, SOURCE, made, measured
 
-from digitwise.cli import parser
+from digitwise.cli import parser, split_changes
+from digitwise.pages import LIMITS
 
 README = (ROOT / "README.md").read_text()
 
@@ -97,6 +98,21 @@ def test_every_command_on_the_page_about_proofs_parses():
     assert len(commands) == 4
     for line in commands:
         assert parser().parse_known_args(line.split())[1] == []
+
+
+def test_every_command_on_the_page_about_looking_parses():
+    page = (ROOT / "docs" / "demo.md").read_text()
+    commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", page, re.MULTILINE)
+    assert len(commands) == 9
+    for line in commands:
+        words, changes = split_changes(line.replace("RUN...", "RUN").split())
+        assert parser().parse_known_args(words)[1] == [] and set(changes) <= {"width", "steps", "seed"}
+
+
+def test_the_limits_of_the_local_page_are_those_of_the_code():
+    page = " ".join((ROOT / "docs" / "demo.md").read_text().split())
+    digits, numbers, multiplier = (f"{LIMITS[name]:,}" for name in ("digits", "numbers", "multiplier"))
+    assert f"up to {digits} digits, up to {numbers} of them, and multipliers of up to {multiplier} digits" in page
 
 
 def test_the_papers_index_points_at_code_and_commands():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -20,6 +21,9 @@ def test_a_wheel_installs_and_runs_in_an_empty_environment(tmp_path):
 
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("*.whl")
+    names = ZipFile(wheel).namelist()
+    assert {f"digitwise/pages/static/{name}" for name in ("index.html", "page.css", "page.js")} <= set(names)
+    assert "digitwise/pages/models/absolute/weights.safetensors" in names
     venv.create(tmp_path / "empty", with_pip=True)
     constraints = ["--constraint", ROOT / "constraints.txt"]
     python = tmp_path / "empty" / "bin" / "python"
@@ -29,3 +33,5 @@ def test_a_wheel_installs_and_runs_in_an_empty_environment(tmp_path):
     result = json.loads(run(digitwise, "reproduce", "quickstart", "--profile", "smoke", "--json"))
     assert len(result["runs"]) == 3
     assert (tmp_path / result["figures"][0]).exists()
+    refused = subprocess.run([digitwise, "demo", "--no-browser"], capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 2 and "pip install 'digitwise[demo]'" in refused.stderr  # the page is an extra

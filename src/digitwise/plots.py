@@ -1,6 +1,13 @@
-"""One style for all figures, and curves of accuracy in it. Only this file imports matplotlib, and only to draw."""
+"""One style for all figures, and curves of accuracy in it. Only this file imports matplotlib, and only to draw.
 
-from collections.abc import Mapping, Sequence
+Curves differ in colour, in line and in marker: colours that the colour-blind tell apart (Okabe and Ito 2008), and the
+rest for print in black and white. What training has shown is shaded, seeds are thin lines under their median, and the
+caption says how many problems there were. Figures are PNG, SVG or PDF by the name of their file.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -8,10 +15,14 @@ from typing import Any
 
 from digitwise.counts import Count, OverSeeds, value_of
 
-#: Colours that stay apart for colour-blind readers and in black and white; line styles take over when they run out.
-COLOURS = ["#d1495b", "#00798c", "#edae49", "#66548b", "#5a8f29", "#8d6a4f", "#30638e", "#999999"]
+COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"]
 STYLES = ["-", "--", ":", "-."]
-RED, TEAL, *_ = COLOURS
+MARKERS = "osD^vPX*"
+RED, BLUE, *_ = COLOURS
+SHADE = "#ececec"
+"""Of what training has shown."""
+QUIET = "#555555"
+"""Of lines and words that explain, and show nothing measured."""
 FAR = 150
 """Beyond so many digits an axis of lengths is logarithmic."""
 #: Medians that reach this, and at no length are below that, are drawn by wrong answers: at the top of an axis from 0 to
@@ -39,18 +50,19 @@ def draw(
     """
     figure, axes = new_figure(height=4.2)
     if trained is not None:
-        axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0, label="lengths in training")
+        axes.axvspan(0, trained + 0.5, color=SHADE, zorder=0, label="lengths in training")
     medians = [found.median for curve in curves for found in curve.points.values()]
     wrong = xlabel == "digits" and min(medians, default=0.0) >= LEAST and max(medians) >= NEARLY
     several = len({curve.family for curve in curves}) > 1  # of one family alone every curve has its own colour
     names = [(several and curve.family) or curve.label for curve in curves]
     families = list(dict.fromkeys(names))
+    alone = len(families) == len(names)
     for index, (curve, name) in enumerate(zip(curves, names, strict=True)):
-        colour, member = families.index(name), names[:index].count(name)
-        style = STYLES[(member + colour // len(COLOURS)) % len(STYLES)]
-        _draw(axes, curve, COLOURS[colour % len(COLOURS)], style, 0.5 * 0.88**index if wrong else None)
+        family = families.index(name)
+        line = look(family, None if alone else names[:index].count(name))
+        _draw(axes, curve, line, 0.5 * 0.88**index if wrong else None)
     axes.set_xlabel(xlabel)
-    axes.set_title(title, fontsize=10)
+    axes.set_title("\n".join(part for part in (title, how_many(curves)) if part), fontsize=10)
     points = [x for curve in curves for x in curve.points]
     if max(points, default=0) > FAR:
         axes.set_xscale("log")
@@ -78,25 +90,46 @@ def small_multiples(
     figure, found = new_figure(2.1 * columns, 1.75 * rows + 0.7, columns, rows)
     for axes, (name, curves) in zip(found, panels.items(), strict=False):
         if trained is not None:
-            axes.axvspan(0, trained + 0.5, color="#f0f0f0", zorder=0)
+            axes.axvspan(0, trained + 0.5, color=SHADE, zorder=0)
         for curve in curves:
-            number = labels.index(curve.label)
-            _draw(axes, curve, COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)], None)
+            _draw(axes, curve, look(labels.index(curve.label)), None)
         axes.set_title(name, fontsize=9)
         axes.set(ylim=(-0.02, 1.03))
         axes.tick_params(labelsize=7)
         axes.xaxis.get_major_locator().set_params(integer=True)
     for axes in found[len(panels) :]:
         axes.set_visible(False)
-    lines = [Line2D([], [], color=COLOURS[n % len(COLOURS)], ls=STYLES[n // len(COLOURS)]) for n in range(len(labels))]
+    lines = [Line2D([], [], **look(number)) for number in range(len(labels))]
     figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
-    figure.suptitle(title, fontsize=10)
+    several = how_many([curve for curves in panels.values() for curve in curves])
+    figure.suptitle("\n".join(part for part in (title, several) if part), fontsize=10)
     figure.supxlabel("digits", fontsize=8)
     figure.supylabel("exact match", fontsize=8)
     return save(figure, path)
 
 
-def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | None) -> None:
+def look(number: int, member: int | None = None) -> dict[str, Any]:
+    """Colour, line and marker of a curve. Members of a family share colour and marker, and differ in their lines."""
+    style = number if member is None else member + number // len(COLOURS)
+    return {
+        "color": COLOURS[number % len(COLOURS)], "ls": STYLES[style % len(STYLES)],
+        "marker": MARKERS[number % len(MARKERS)], "ms": 3.5,
+    }  # fmt: skip
+
+
+def how_many(curves: Sequence[Curve]) -> str:
+    """The number of problems behind each point, for a caption."""
+    found = [point for curve in curves for point in curve.points.values()]
+    counts = [count.tried for point in found for count in point.by_seed.values() if isinstance(count, Count)]
+    if not counts:
+        return ""
+    seeds = max(len(point.by_seed) for point in found)
+    problems = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
+    each = " and seed" if seeds > 1 else ""
+    return f"{problems} problems per point{each}, {plural(seeds, 'seed')}"
+
+
+def _draw(axes: Any, curve: Curve, line: dict[str, Any], none_wrong: float | None) -> None:
     """A curve of accuracy; or of wrong answers, if it is said at how many of them no wrong one is drawn."""
     seeds = sorted({seed for found in curve.points.values() for seed in found.by_seed})
     lines = [{x: found.by_seed[seed] for x, found in curve.points.items() if seed in found.by_seed} for seed in seeds]
@@ -105,16 +138,16 @@ def _draw(axes: Any, curve: Curve, colour: str, style: str, none_wrong: float | 
         return accuracy if none_wrong is None else max(1 - accuracy, none_wrong / fewest_problems(curve.points[x]))
 
     values = [{x: value(x, value_of(measured)) for x, measured in line.items()} for line in lines]
-    seeds_and_median(axes, values, colour, curve.label, marker="o", ms=3.5, ls=style)
+    seeds_and_median(axes, values, label=curve.label, **line)
     if len(seeds) == 1:
         low, high = zip(
             *([value(x, bound) for bound in found.interval] for x, found in curve.points.items()), strict=True
         )
-        axes.fill_between(list(curve.points), low, high, color=colour, alpha=0.18, lw=0)
+        axes.fill_between(list(curve.points), low, high, color=line["color"], alpha=0.18, lw=0)
     if none_wrong is not None:
         flawless = [x for x, found in curve.points.items() if found.median == 1]
         marks = [value(x, 1.0) for x in flawless]
-        axes.plot(flawless, marks, ls="", marker="o", ms=3.5, mfc="white", color=colour, zorder=3)
+        axes.plot(flawless, marks, **line | {"ls": "", "mfc": "white", "zorder": 3})
 
 
 def _resolution(axes: Any, curves: Sequence[Curve]) -> None:
@@ -125,10 +158,10 @@ def _resolution(axes: Any, curves: Sequence[Curve]) -> None:
             problems[x] = min(fewest_problems(found), problems.get(x, fewest_problems(found)))
     xs = sorted(problems)
     axes.plot(
-        xs, [1 / problems[x] for x in xs], ":", color="#555555", lw=1.2, label="resolution: one wrong answer per seed"
+        xs, [1 / problems[x] for x in xs], ":", color=QUIET, lw=1.2, label="resolution: one wrong answer per seed"
     )
     axes.plot(
-        [], [], ls="", marker="o", ms=3.5, mfc="white", color="#555555", label="none wrong, drawn below the resolution"
+        [], [], ls="", marker="o", ms=3.5, mfc="white", color=QUIET, label="none wrong, drawn below the resolution"
     )
     axes.set_yscale("log")
     axes.set(ylabel="share of wrong answers", ylim=(0.2 / max(problems.values()), 1.3))
@@ -156,15 +189,15 @@ def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1, rows: 
 
 
 def seeds_and_median(
-    axes: Any, seeds: Sequence[Mapping[float, float]], colour: str, label: str, width: float = 1.5, **line: Any
+    axes: Any, seeds: Sequence[Mapping[float, float]], color: str, label: str, width: float = 1.5, **line: Any
 ) -> None:
     """Draw one thin line per seed, each a mapping from x to y, and their median over them. One seed is its median."""
     if len(seeds) > 1:
         for points in seeds:
-            axes.plot(list(points), list(points.values()), color=colour, lw=0.7, alpha=0.6, ls=line.get("ls", "-"))
+            axes.plot(list(points), list(points.values()), color=color, lw=0.7, alpha=0.6, ls=line.get("ls", "-"))
     xs = sorted({x for points in seeds for x in points})
     middle = [median(points[x] for points in seeds if x in points) for x in xs]
-    axes.plot(xs, middle, color=colour, lw=width, label=label, **line)
+    axes.plot(xs, middle, color=color, lw=width, label=label, **line)
 
 
 def legend_below(figure: Any, axes: Any) -> None:
@@ -180,18 +213,32 @@ def plural(number: int, word: str) -> str:
     return f"{number} {word}{'s' * (number != 1)}"
 
 
+_format: ContextVar[str] = ContextVar("format", default=".png")
+
+
+@contextmanager
+def drawn_as(ending: str) -> Iterator[None]:
+    """Inside, figures whose names have no ending get this one instead of .png."""
+    token = _format.set(ending)
+    try:
+        yield
+    finally:
+        _format.reset(token)
+
+
 def save(figure: Any, path: Path) -> Path:
-    """Write the figure in the format that the name ends in, png if in none. The same results give the same bytes."""
+    """Write the figure in the format that the name ends in. The same results give the same bytes."""
     import matplotlib
 
-    path = Path(path) if Path(path).suffix else Path(f"{path}.png")
+    path = Path(path) if Path(path).suffix else Path(f"{path}{_format.get()}")
     metadata: dict[str, dict[str, None]] = {
         ".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None},
     }  # fmt: skip
     if path.suffix.lower() not in metadata:
         raise ValueError(f"a figure ends in .png, .svg or .pdf, not in '{path.suffix}': {path}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "digitwise"}):
+    # Words stay words: they can be searched, read aloud and edited.
+    with matplotlib.rc_context({"svg.hashsalt": "digitwise", "svg.fonttype": "none", "pdf.fonttype": 42}):
         figure.savefig(path, dpi=200, metadata=metadata[path.suffix.lower()])
     return path
 

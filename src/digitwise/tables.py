@@ -14,15 +14,20 @@ from typing import Any
 def text(rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return "(nothing)"
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    cells = [columns, *([_cell(row.get(name)) for name in columns] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
-    numeric = [all(_is_number(row.get(name)) for row in rows) for name in columns]
+    columns, written = cells(rows)
+    widths = [max(len(line[i]) for line in (columns, *written)) for i in range(len(columns))]
+    numeric = [all(is_number(row.get(name)) for row in rows) for name in columns]
     lines = [
         "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in zip(line, widths, numeric, strict=True)).rstrip()
-        for line in cells
+        for line in (columns, *written)
     ]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def cells(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The names of all columns, and every row as texts in their order."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return columns, [[_cell(row.get(name)) for name in columns] for row in rows]
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:
@@ -126,7 +131,7 @@ def _one_cell_each(value: Any, name: str = "") -> dict[str, Any]:
     if isinstance(value, dict):
         parts = [(f"{name}.{key}" if name else str(key), item) for key, item in value.items()]
     elif isinstance(value, list | tuple):
-        interval = len(value) == 2 and all(map(_is_number, value))
+        interval = len(value) == 2 and all(map(is_number, value))
         ends = ("low", "high") if interval else range(1, len(value) + 1)
         parts = [(f"{name} {end}", item) for end, item in zip(ends, value, strict=True)]
     else:
@@ -144,5 +149,5 @@ def _cell(value: Any) -> str:
     return str(value)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

@@ -332,3 +332,43 @@ def test_bundled_models_answer_right(name):
 def test_bundled_models_are_small():
     sizes = [path.stat().st_size for path in Path(solver_module.BUNDLED).rglob("*") if path.is_file()]
     assert sum(sizes) <= 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("difference", ["5 - 77", "17 - 400", "123456 - 7", "9 - 9"]),
+        ("division", ["1000 / 7", "3 / 9", "0 / 5", "123456 / 8"]),
+        ("product", ["12 * 34", "0 * 7", "99 * 99999"]),
+    ],
+)
+def test_confidence_belongs_to_the_symbols_of_the_answer_also_in_a_batch(name, texts):
+    """A problem has the same confidence alone and padded in a batch, one number for each sign and digit."""
+    ours = load(name)
+    alone = [ours.solve(text) for text in texts]
+    problems = [solver_module.Problem.parse(text) for text in texts]
+    same = [problem for problem in problems if problem.kind == problems[0].kind]
+    together = {solution.problem: solution for solution in ours.batch(same, False)}
+    for solution in alone:
+        assert len(solution.confidence) == len(solution.answer.replace(" remainder ", ""))
+        if solution.problem in together:
+            assert together[solution.problem].answer == solution.answer
+            assert together[solution.problem].confidence == pytest.approx(solution.confidence, abs=1e-3)
+    if name == "difference":  # the sign's own number, read at the top of the cells
+        task, posed = ours.posed(problems[1:2])
+        found = solver_module.answer(ours.model, task.encode(posed, False)).confidence_BS[0]
+        assert alone[1].confidence == pytest.approx([float(found[-1]), *found[:3].flip(0).tolist()], abs=1e-3)
+
+
+def test_models_that_are_there_to_fail_are_never_chosen_and_are_counted_in_the_size():
+    from digitwise.pages.shelf import MODELS
+
+    there = [path.name for path in MODELS.iterdir()]
+    assert sorted(there) == ["absolute", "relative"] and not set(there) & set(bundled())
+    sizes = [
+        path.stat().st_size
+        for root in (solver_module.BUNDLED, MODELS)
+        for path in Path(root).rglob("*")
+        if path.is_file()
+    ]
+    assert sum(sizes) <= 10_000_000

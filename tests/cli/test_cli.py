@@ -230,7 +230,7 @@ def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
 def test_a_folder_in_use_is_not_overwritten(trained, capsys):
     assert main(["train", "quickstart", "--profile", "smoke", "--out", str(trained[0])]) == 2
     assert "is there already" in capsys.readouterr().err
-    assert main(["reproduce", "quickstart", "--profile", "cpu", "--out", str(trained[0])]) == 2
+    assert main(["reproduce", "quickstart", "--profile", "cpu", "--seeds", "0", "--out", str(trained[0])]) == 2
     assert "holds another experiment" in capsys.readouterr().err
 
 

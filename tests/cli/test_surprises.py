@@ -194,10 +194,10 @@ def test_ctrl_c_while_the_program_starts(tmp_path):
 def test_two_runs_of_one_name_are_told_apart(root, capsys, tmp_path):
     runs = [root / out / "quickstart" / "relative-seed0" for out in ("a", "b")]
     drawn = json.loads(succeeds(capsys, "figure", *runs, "--to", tmp_path / "both.png", "--json"))
-    assert drawn["curves"] == ["relative-seed0, encoding Relative, seed 0", "relative-seed0, encoding Uniform, seed 1"]
+    assert drawn["curves"] == ["relative positions", "uniform positions"]
     copy = shutil.copytree(runs[0], tmp_path / "copy" / "relative-seed0")
     drawn = json.loads(succeeds(capsys, "figure", runs[0], copy, "--to", tmp_path / "both.png", "--json"))
-    assert drawn["curves"] == [str(runs[0]), str(copy)]
+    assert drawn["curves"] == [f"relative positions, {run}" for run in (runs[0], copy)]
     drawn = json.loads(
         succeeds(capsys, "figure", runs[0], runs[0], "--by", "run", "--to", tmp_path / "x.png", "--json")
     )

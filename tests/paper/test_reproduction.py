@@ -183,11 +183,12 @@ def test_strata_are_drawn_over_the_numbers_in_their_names(two_seeds, tmp_path, m
     drawn = {}
     monkeypatch.setattr(results, "draw", lambda curves, path, title, **more: drawn.update({path.name: (curves, title)}))
     draw(two_seeds, replace(RECIPES["c2"], checks=(Check("uniform"), Check("cascade"))), tmp_path)
-    (curve,), title = drawn["cascade.png"]
+    (curve,), title = drawn["cascade"]
     assert curve.label == "cascade" and {x: found.values for x, found in curve.points.items()} == {
         0: [0.9, 0.5], 1: [0.8, 0.4],
     }  # fmt: skip
-    assert title.startswith("Addition, relative positions\n") and "2 seeds" in title and "c2" not in title
+    assert title.startswith("Addition, relative positions\n") and "c2" not in title
+    assert plots.how_many([curve]) == "100 problems per point and seed, 2 seeds"  # `draw` adds it to the title
 
 
 @pytest.mark.parametrize("name", ["complexity", "theory"])

@@ -137,3 +137,38 @@ def test_seeds_are_thin_lines_under_their_median_and_one_seed_has_a_band(tmp_pat
     assert many.lines[0].get_linewidth() < many.lines[-1].get_linewidth() and not many.collections
     assert len(one.lines) == len(one.collections) == 1
     assert one.get_legend() is None and drawn[0].legends  # beside the axes, not on the data
+
+
+def test_curves_can_be_told_apart_without_colour():
+    """By line and marker in black and white; colours that are meant to differ do so in brightness or in hue."""
+    looks = [plots.look(number) for number in range(8)]
+    assert len({(one["ls"], one["marker"]) for one in looks}) == 8 and len({one["color"] for one in looks}) == 8
+    members = [plots.look(0, member) for member in range(4)]
+    assert len({one["ls"] for one in members}) == 4 and len({one["color"] for one in members}) == 1
+
+
+def test_seeds_are_one_curve_and_labels_say_what_was_trained(tmp_path):
+    from digitwise.data import SUITES
+    from digitwise.encodings import Absolute
+
+    trained = []
+    for number, experiment in enumerate(
+        [*(replace(SMALL, seed=seed) for seed in range(3)), replace(SMALL, encoding=Absolute())]
+    ):
+        trained.append(Run.create(tmp_path / f"folder{number}", experiment))
+        trained[-1].log(step=20, validation=0.5)
+        trained[-1].add_counts([Count("uniform", 1, n, "", "", 0, 20, 100, 20 * n - number) for n in (1, 3, 5)])
+    path, labels = results.draw_tested(trained, SUITES["uniform"], "run", tmp_path / "figure.svg")
+    assert labels == ["relative positions", "absolute positions"]
+    text = path.read_text()  # words stay words in a drawing
+    assert "100 problems per point and seed, 3 seeds" in text and "lengths in training" in text
+    assert "2 summands: exact match on the uniform suite" in text and "folder" not in text
+
+
+def test_experiments_that_differ_in_a_field_say_so():
+    from digitwise.runs.words import in_words, told_apart
+
+    wide = replace(SMALL, architecture=replace(SMALL.architecture, width=32))
+    assert told_apart([SMALL, wide]) == ["relative positions, width 16", "relative positions, width 32"]
+    assert told_apart([SMALL, replace(SMALL, seed=4)]) == ["relative positions"] * 2
+    assert in_words(SMALL) == "relative positions"

@@ -1,18 +1,18 @@
 """The machine that a network has learned: what cells tell each other in a problem, and the machine as a picture."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from digitwise.answers import Problem, arrays
-from digitwise.answers.compiled import Compiled
+from digitwise.answers.compiled import TASKS, Compiled
 from digitwise.machines import certificate
-from digitwise.machines.layout import lay_out
+from digitwise.machines.layout import lay_out, read_out
 from digitwise.machines.run import run
-from digitwise.machines.table import NOTHING
+from digitwise.machines.table import NOTHING, Situation, Table, Told
 from digitwise.plots import new_figure, save
 from digitwise.tasks.symbols import EQUAL, PAD, SIGNS
 
@@ -30,32 +30,82 @@ HEARD = {
 }
 
 
-def told(problem: Problem, machine: Compiled) -> dict[str, Any]:
-    """What every cell of a problem sees, hears and writes, row by row, the highest place first."""
-    claim, table = machine.certificate.claim, machine.table
-    meanings = certificate.check(machine.certificate).meanings
-    multipliers, numbers = arrays(problem.kind, [machine.admitted(problem)])
-    rows = []
-    for row in run(table, lay_out(table, problem.kind, numbers, multipliers)):
-        situations = table.situations(row.numbers_BP[0][:WIDE][::-1])
-        along, across = HEARD[claim]
-        if claim == "division":
-            along = f"remainder by {problem.numbers[1]}"
-        if int(situations.own_A[0]) == EQUAL:
-            along, across = "up", ""
-        symbols = [SIGNS[s] for s in table.symbol[row.numbers_BP[0][:WIDE]][::-1]]
+class Machine(NamedTuple):
+    """What a network has learned, proven or not: a table, every case that was checked, and what messages stand for."""
+
+    name: str
+    claim: str
+    table: Table
+    cases: Mapping[Situation, Told]
+    meanings: Mapping[str, Mapping[int, Iterable[str]]]
+
+
+def learned(proven: Compiled) -> Machine:
+    """The machine of a certificate, which is checked for that."""
+    found = proven.certificate
+    return Machine(proven.name, found.claim, proven.table, found.table, certificate.check(found).meanings)
+
+
+def told(problem: Problem, machine: Machine, lowest: int = 0, wide: int = WIDE) -> dict[str, Any]:
+    """What every cell of a problem sees, hears, writes and says, row by row, the highest place first: of so many places
+    from the `lowest` up."""
+    table, rows = machine.table, []
+    multipliers, numbers = arrays(problem.kind, [problem])
+    shown, layout = slice(lowest, lowest + wide), lay_out(table, problem.kind, numbers, multipliers)
+    for row, down in zip(run(table, layout), layout.down_R, strict=True):
+        cells = row.numbers_BP[0][shown][::-1]
+        situations = table.situations(cells)
+        along, across = _names(machine.claim, situations.own_A[0], problem)
+        meanings = [machine.meanings.get(name, {}) for name in (along, across)]
         rows.append({
             "cells": [SIGNS[own] for own in situations.own_A],
             "digits": [[SIGNS[d] for d in seen] for seen in situations.digits_AK.T.tolist()],
-            "hears along": _heard(situations.along_A, meanings.get(along, {})),
-            "hears across": _heard(situations.across_A, meanings.get(across, {})),
-            "writes": symbols,
+            "hears along": _heard(situations.along_A, meanings[0]),
+            "hears across": _heard(situations.across_A, meanings[1]),
+            "writes": [SIGNS[symbol] for symbol in table.symbol[cells]],
+            "says along": table.along[cells].tolist(),
+            "messages": along,
+            "down": down,
         })  # fmt: skip
-    answer = machine.batch([problem], False)[0].answer
+    symbols = read_out(problem.kind, table.symbol[row.numbers_BP]).astype("uint8")
+    answer = TASKS[machine.claim].spell(symbols)[0]
     return {"problem": str(problem), "answer": answer, "model": machine.name, "rows": rows}
 
 
-def _heard(codes: Iterable[int], meanings: dict[int, set[str]]) -> list[dict[str, Any] | None]:
+def _names(claim: str, own: int, problem: Problem) -> tuple[str, str]:
+    """What messages along a row and from the row before are called, for cells with this symbol."""
+    along, across = ("up", "") if own == EQUAL else HEARD[claim]
+    return (f"{along} {problem.numbers[1]}" if claim == "division" else along), across
+
+
+def graph(machine: Machine, problem: Problem, row: int = 0) -> dict[str, Any]:
+    """The part of a machine that a row of a problem uses: messages as nodes, and arrows by the digits that are seen."""
+    kind, (factors, _) = problem.kind, problem.kind.split(problem.numbers)
+    own = SIGNS.index("=" if kind.operator == "?" or (kind.operator, row) == ("-", 0) else kind.operator)
+    digit = int(factors[0][row if kind.operator == "*" else 0]) if factors else None
+    found = {
+        situation: does for situation, does in machine.cases.items()
+        if situation.own == own and digit in (None, situation.digits[0])
+    }  # fmt: skip
+    means = machine.meanings.get(_names(machine.claim, own, problem)[0], {})
+    steps = _steps(found)
+    nodes = sorted({code for pair in steps for code in pair})
+    return {
+        "nodes": [{"code": code, "means": "/".join(sorted(means.get(code, {"start"})))} for code in nodes],
+        "edges": [
+            {"from": first, "to": last, "cases": len(seen), "label": _arrow(machine.claim, seen)}
+            for (first, last), seen in steps.items()
+        ],
+    }  # fmt: skip
+
+
+def _arrow(claim: str, seen: list[str]) -> str:
+    if claim == "sum":
+        return _short(seen).replace("\n", " ")
+    return f"{len(seen)} cases" if claim in ("sums", "difference") else f"digit {_short([s[1:] for s in seen])}"
+
+
+def _heard(codes: Iterable[int], meanings: Mapping[int, Iterable[str]]) -> list[dict[str, Any] | None]:
     return [
         None if code == NOTHING else {"code": int(code), "means": "/".join(sorted(meanings.get(int(code), {"?"})))}
         for code in codes
@@ -86,8 +136,12 @@ def _table(parts: dict[str, list[str]]) -> list[str]:
 
 def transitions(machine: Compiled) -> dict[tuple[int, int], list[str]]:
     """From a code that is heard along a row to the one that is said: by which digits, and what is heard across."""
+    return _steps(machine.certificate.table)
+
+
+def _steps(cases: Mapping[Situation, Told]) -> dict[tuple[int, int], list[str]]:
     found: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for situation, does in machine.certificate.table.items():
+    for situation, does in cases.items():
         seen = "".join(SIGNS[digit] for digit in situation.digits)
         found[situation.along, does.along].append(seen)
     return found

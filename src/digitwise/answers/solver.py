@@ -24,7 +24,7 @@ from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
 from digitwise.runs.limits import refuse_absurd
 from digitwise.runs.written import FORMAT, read_experiment
-from digitwise.tasks import Kind
+from digitwise.tasks import Kind, Problems, Task
 
 CARD = "card.md"
 
@@ -68,19 +68,23 @@ class Solver:
         Shorter ones are padded to the longest. Without a canvas that adds places above, and each answer is read on the
         places that its problem has by itself, unless it is written from the top down.
         """
-        task = self.task.fitting([str(problem) for problem in problems]) if self.proven else self.task
-        columns = zip(*(problem.numbers for problem in problems), strict=True)
-        posed = task.pose(problems[0].kind, [dg.parse(column) for column in columns])
+        task, posed = self.posed(problems)
         symbols, confidence, rounds = (part.numpy() for part in answer(self.model, task.encode(posed, False)))
         truth = task.spell(task.targets(posed)) if check else [None] * len(problems)
         solutions = []
         for row, (problem, exact) in enumerate(zip(problems, truth, strict=True)):
             slots = task.slots(problem.length, symbols.shape[1])
             text = task.spell(symbols[row : row + 1, :slots])[0]
-            by_digit = confidence[row, :slots][::-1][-len(text) :].astype(float).round(4).tolist()
+            by_digit = confidence[row, task.read_at(text, symbols[row, :slots])].astype(float).round(4).tolist()
             right = None if exact is None else text == exact
             solutions.append(Solution(problem.text, text, by_digit, int(rounds[row]), self.name, self.proven, right))
         return solutions
+
+    def posed(self, problems: list[Problem]) -> tuple[Task, Problems]:
+        """Return problems of one kind as arrays, and the task that writes them with room for all of them."""
+        task = self.task.fitting([str(problem) for problem in problems]) if self.proven else self.task
+        columns = zip(*(problem.numbers for problem in problems), strict=True)
+        return task, task.pose(problems[0].kind, [dg.parse(column) for column in columns])
 
     # Folders, as they are bundled and as they are shared
 

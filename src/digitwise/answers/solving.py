@@ -31,7 +31,8 @@ class Solution:
     problem: str
     answer: str
     confidence: list[float] | None
-    """The probability that the network gives to each digit of the answer, most significant first; a table has none."""
+    """The probability that the network gives to each symbol of the answer, in the order of writing: a sign and digits,
+    of a division the digits of the quotient and then the remainder. A table has none."""
     rounds: int | None
     """After how many rounds nothing changed any more, or how many cells worked one after the other."""
     model: str

@@ -14,7 +14,7 @@ from digitwise.models import Model
 from digitwise.models.attention import fold
 from digitwise.paper import arms
 from digitwise.paper.stages import grown
-from digitwise.plots import COLOURS, legend_below, new_figure, save
+from digitwise.plots import QUIET, legend_below, look, new_figure, save
 from digitwise.runs.engine import Engine, loss_of, seeded
 from digitwise.runs.evaluation import validate
 from digitwise.runs.experiment import Experiment, Testing
@@ -154,15 +154,15 @@ def draw(result: dict[str, Any], path: Path) -> Path:
     """Accuracy over seconds of training: one panel per target, one line per seed."""
     figure, panels = new_figure(width=8.4, columns=len(result["rows"]))
     for axes, row in zip(panels, result["rows"], strict=True):
-        for colour, side in zip(COLOURS, row["sides"], strict=False):
+        for place, side in enumerate(row["sides"]):
             points = [p for p in row["curves"] if p["side"] == side]
             lines = [
                 {p["seconds"]: p["accuracy"] for p in points if p["seed"] == seed}
                 for seed in sorted({p["seed"] for p in points})
             ]
             for number, line in enumerate(lines):
-                axes.plot(list(line), list(line.values()), color=colour, label=side if number == 0 else "")
-        axes.axhline(GOAL, color="#555555", ls=":", lw=1)
+                axes.plot(list(line), list(line.values()), label=side if number == 0 else "", **look(place))
+        axes.axhline(GOAL, color=QUIET, ls=":", lw=1)
         axes.set_xscale("log")
         axes.set_xlim(left=1)
         axes.xaxis.set_minor_formatter("")  # their labels would overlap

@@ -10,7 +10,7 @@ try:
     from typing import NoReturn
 
     from digitwise import __version__
-    from digitwise.cli import bench, compare, models, proof, science, solve, sweep, terminal
+    from digitwise.cli import bench, compare, models, pages, proof, science, solve, sweep, terminal
     from digitwise.cli.fields import split_changes
     from digitwise.config import load
 except KeyboardInterrupt:  # Ctrl-C right after the command was given
@@ -212,4 +212,5 @@ def parser() -> Parser:
 
     about = "Measure speed, as ratios to what one would use instead."
     bench.add_options(command("bench", bench.bench, about))
+    pages.add(command)
     return top

@@ -141,7 +141,8 @@ def explain_model(options: argparse.Namespace) -> None:
     """What the cells of a proven model tell each other in a problem."""
     from digitwise.answers import Problem
     from digitwise.answers.compiled import load
-    from digitwise.answers.machine import render, told
+    from digitwise.answers.machine import learned, render, told
 
-    found = told(Problem.parse(" ".join(options.problem)), load(options.model))
+    machine = load(options.model)
+    found = told(machine.admitted(Problem.parse(" ".join(options.problem))), learned(machine))
     show(options, found, None, render(found))

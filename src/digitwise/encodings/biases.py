@@ -110,13 +110,14 @@ class Fire(Encoding):
     """
 
     threshold: float | None = None
-    """L at the start; None stands for the longest sequence. The paper has 512, for sequences of 2,048 tokens."""
+    """L at the start; None stands for twice the longest sequence, so that L is what counts and can be learned. The
+    paper has 512, for sequences of 2,048 tokens."""
     any_length = True
     growing = True
     symmetries = (Translation(),)
 
     def build(self, shape: Shape, extent: Extent) -> Vectors:
-        return FireVectors(shape, extent.positions if self.threshold is None else self.threshold)
+        return FireVectors(shape, 2 * extent.positions if self.threshold is None else self.threshold)
 
 
 class FireVectors(Vectors):

@@ -14,7 +14,7 @@ from digitwise.data import Distribution, FewExamples, Practice, UniformLengths, 
 from digitwise.encodings import ByColumn
 from digitwise.models import Blueprint, Columns, Lattice, Looped, NeuralGPU, Recurrent
 from digitwise.paper.recipes import Arms, Check, Recipe
-from digitwise.plots import COLOURS, new_figure, save
+from digitwise.plots import look, new_figure, save
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.runs.folder import Run
@@ -134,11 +134,11 @@ def draw_wiring(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
         mine = [row for row in rows if (row["experiment"], row["way"]) == (experiment, way)]
         for number, seed in enumerate(dict.fromkeys(row["seed"] for row in mine)):
             points = {row["offset"]: row["open"] for row in mine if row["seed"] == seed}
-            axes.plot(list(points), list(points.values()), "o-", ms=4, lw=0.8, color=COLOURS[number % len(COLOURS)])
+            axes.plot(list(points), list(points.values()), lw=0.8, **look(number))
         axes.set_title(f"{experiment}: {'own row' if way == 'along' else 'row before'}", fontsize=9)
         axes.set(xlabel="offset of the place that is heard", ylim=(-0.05, 1.05))
     (found[0] if len(panels) > 1 else found).set_ylabel("gate, one line per seed")
-    return [save(figure, folder / "wiring.png")]
+    return [save(figure, folder / "wiring")]
 
 
 FAR = (

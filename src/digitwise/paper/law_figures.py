@@ -55,7 +55,7 @@ def report(samples: int = SAMPLES, seed: int = 0) -> dict[str, Any]:
 
 def draw(folder: Path | str, samples: int = SAMPLES, seed: int = 0) -> list[Path]:
     """Draw the four plots and return one file per plot."""
-    return [_draw(panel, Path(folder) / f"complexity-{panel.name}.png", samples, seed) for panel in PANELS]
+    return [_draw(panel, Path(folder) / f"complexity-{panel.name}", samples, seed) for panel in PANELS]
 
 
 def estimate(panel: Panel, samples: int, seed: int) -> list[int]:
@@ -110,7 +110,7 @@ def _draw(panel: Panel, path: Path, samples: int, seed: int) -> Path:
     classes = range(min(SHOWN, panel.length + 1))
     chances, intervals = found["probabilities"], found["intervals"]
     figure, axes = plots.new_figure(5.6, 3.6)
-    bars, dots = "#9ecae1", "#b5302a"
+    bars, dots = plots.COLOURS[5], plots.RED
     axes.bar(classes, [chances[index] for index in classes], color=bars, width=0.72, label="exact law", zorder=2)
     seen = [index for index in classes if found["estimate"][index] > 0]
     middle = np.array([found["estimate"][index] for index in seen])
@@ -138,9 +138,10 @@ def _draw(panel: Panel, path: Path, samples: int, seed: int) -> Path:
         )
     check = found["check"]
     note = f"{check['what']}: law {check['law']:.4g}, paper {panel.paper}"
-    axes.annotate(note, (0.985, 0.72), xycoords="axes fraction", ha="right", fontsize=8, color="#555555")
+    axes.annotate(note, (0.985, 0.72), xycoords="axes fraction", ha="right", fontsize=8, color=plots.QUIET)
     axes.set_yscale("log")
-    axes.set(xlabel=panel.xlabel, ylabel="probability", title=panel.title, xticks=classes, ylim=(FLOOR, 20))
+    axes.set(xlabel=panel.xlabel, ylabel="probability", xticks=classes, ylim=(FLOOR, 20))
+    axes.set_title(f"{panel.title}: the law and {samples:,} problems", fontsize=10)
     axes.set_yticks([10.0**power for power in range(-6, 1)])
     axes.minorticks_off()
     axes.grid(axis="x", visible=False)

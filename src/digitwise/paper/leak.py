@@ -18,7 +18,7 @@ from digitwise.data import ExactLength
 from digitwise.encodings import Vectors
 from digitwise.models import Model
 from digitwise.models.looking import far_share
-from digitwise.plots import COLOURS, legend_below, new_figure, save
+from digitwise.plots import legend_below, look, new_figure, plural, save, seeds_and_median
 from digitwise.rng import generator
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
@@ -87,19 +87,20 @@ def _right(model: Model, batch: Batch) -> float:
 def draw(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
     """Both over length: the share of far digits, and what is right with and without them."""
     figure, (left, right) = new_figure(width=8.4, columns=2)
-    for colour, arm in zip(COLOURS, dict.fromkeys(row["arm"] for row in rows), strict=False):
+    for number, arm in enumerate(dict.fromkeys(row["arm"] for row in rows)):
         mine = [row for row in rows if row["arm"] == arm]
-        lengths = sorted({row["digits"] for row in mine})
+        seeds = sorted({row["seed"] for row in mine})
 
-        def median(name: str, mine: list[dict[str, Any]] = mine, lengths: list[int] = lengths) -> list[float]:
-            return [float(np.median([row[name] for row in mine if row["digits"] == n])) for n in lengths]
+        def by_seed(name: str, mine: list[dict[str, Any]] = mine, seeds: list[int] = seeds) -> list[dict[float, float]]:
+            return [{row["digits"]: row[name] for row in mine if row["seed"] == seed} for seed in seeds]
 
-        left.plot(lengths, median("far"), color=colour, label=arm)
-        right.plot(lengths, median("right"), color=colour, label=arm)
-        right.plot(lengths, median("right, far digits masked"), color=colour, ls=":")
+        seeds_and_median(left, by_seed("far"), label=arm, **look(number, 0))
+        seeds_and_median(right, by_seed("right"), label=arm, **look(number, 0))
+        seeds_and_median(right, by_seed("right, far digits masked"), label="", **look(number, 2))
     left.set_ylabel("attention to digits more than 5 places away")
     right.set_ylabel("exact match (dotted: far digits masked)")
     for axes in (left, right):
         axes.set_xlabel("digits")
+    figure.suptitle(f"Attention to far digits, and exact match; {plural(len(seeds), 'seed')}", fontsize=10)
     legend_below(figure, left)
-    return [save(figure, folder / "leak.png")]
+    return [save(figure, folder / "leak")]

@@ -21,7 +21,7 @@ from digitwise.data import ExactLength
 from digitwise.encodings import Relative
 from digitwise.models import Model
 from digitwise.paper import Recipe, arms, find
-from digitwise.plots import RED, TEAL, legend_below, new_figure, plural, save, seeds_and_median
+from digitwise.plots import BLUE, QUIET, RED, legend_below, look, new_figure, plural, save, seeds_and_median
 from digitwise.rng import generator
 from digitwise.runs.engine import seeded
 from digitwise.runs.evaluation import answer, load_model
@@ -35,8 +35,8 @@ Rows = list[dict[str, Any]]
 # Pairwise vectors
 
 #: What is drawn by distance: the field of a row, its colour, its label and the width of its line.
-LINES = (("value", "#bbbbbb", "length", 3.0), ("change", TEAL, "change from the start", 1.2))
-FROM_ZERO = (("change", TEAL, "length, all of it learned: the vectors start at zero", 1.5),)
+LINES = (("value", "#bbbbbb", "length", 3.0), ("change", BLUE, "change from the start", 1.2))
+FROM_ZERO = (("change", BLUE, "length, all of it learned: the vectors start at zero", 1.5),)
 
 
 def measure_maps(run: Run) -> Rows:
@@ -113,7 +113,7 @@ def draw_maps(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     for name in dict.fromkeys(row["recipe"] for row in rows):
         mine = [row for row in rows if row["recipe"] == name]
         digits = mine[0].get("multiplier") or multiplier_digits(next(iter(arms(name).values())))
-        drawn.append(_draw_model(mine, folder / f"{name}.png", heading(find(name), digits)))
+        drawn.append(_draw_model(mine, folder / name, heading(find(name), digits)))
     return drawn
 
 
@@ -208,18 +208,20 @@ def draw_fixed_map(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path
     """The share of changed answers by distance back: one panel per length, one colour per operand."""
     figure, panels = new_figure(3.2 * len(LENGTHS), 3.1, len(LENGTHS))
     for panel, length in zip(panels, LENGTHS, strict=True):
-        for operand, (colour, label) in enumerate(((TEAL, "first summand"), (RED, "second summand"))):
+        for operand, label in enumerate(("first summand", "second summand")):
             mine = [row for row in rows if (row["length"], row["operand"]) == (length, operand)]
             seeds = sorted({row["seed"] for row in mine})
             shares = [{row["back"]: row["share"] for row in mine if row["seed"] == seed} for seed in seeds]
-            seeds_and_median(panel, shares, colour, label)
+            seeds_and_median(panel, shares, label=label, **look(operand))
         demanded = {row["back"]: row["demanded"] for row in mine}
-        panel.plot(list(demanded), list(demanded.values()), ":", color="#222222", lw=1.5, label="demanded by the task")
+        panel.plot(list(demanded), list(demanded.values()), ":", color=QUIET, lw=1.5, label="demanded by the task")
         panel.set_yscale("symlog", linthresh=1e-3)
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.set(title=f"{length} digits", xlabel="places back", ylim=(-1e-4, 1.5))
     panels[0].set_ylabel("share of answers that change")
     title = "Addition, relative positions: which digits an answer depends on"
-    figure.suptitle(f"{title}, {plural(len(seeds), 'seed')}, last checkpoint", fontsize=10)
+    tried = f"{mine[0]['problems']:,} problems per length and seed" if mine and "problems" in mine[0] else ""
+    words = ", ".join(part for part in (tried, plural(len(seeds), "seed"), "last checkpoint") if part)
+    figure.suptitle(f"{title}\n{words}", fontsize=10)
     legend_below(figure, panels[-1])
-    return [save(figure, folder / "fixed-map.png")]
+    return [save(figure, folder / "fixed-map")]

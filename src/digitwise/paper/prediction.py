@@ -131,9 +131,8 @@ def warnings(rows: Sequence[dict[str, Any]], at: int, trained: int) -> list[str]
 def draw(result: dict[str, Any], path: Path) -> Path:
     """The prediction with its band over the measured curve. A length without a prediction has no point."""
     figure, axes = plots.new_figure(height=4.2)
-    for name, colour, label, size in (
-        ("predicted", plots.COLOURS[1], "predicted from complexity alone", 2.5),
-        ("measured", plots.COLOURS[0], "measured", 3.5),
+    for number, (name, label) in enumerate(
+        (("measured", "measured"), ("predicted", "predicted from complexity alone"))
     ):
         rows = sorted((row for row in result["rows"] if row.get(name) is not None), key=lambda row: row["length"])
         if rows:
@@ -141,9 +140,10 @@ def draw(result: dict[str, Any], path: Path) -> Path:
             low, high = zip(
                 *(row["interval" if name == "predicted" else f"{name} interval"] for row in rows), strict=True
             )
-            axes.fill_between(lengths, low, high, color=colour, alpha=0.2, lw=0)
-            axes.plot(lengths, [row[name] for row in rows], "o-", ms=size, color=colour, label=f"{label}, 95 %")
-    axes.axvline(result["measured at"], color="#888888", lw=0.8, ls=":", label="strata measured here")
+            line = plots.look(number)
+            axes.fill_between(lengths, low, high, color=line["color"], alpha=0.2, lw=0)
+            axes.plot(lengths, [row[name] for row in rows], label=f"{label}, 95 %", **line)
+    axes.axvline(result["measured at"], color=plots.QUIET, lw=0.8, ls=":", label="strata measured here")
     if max(row["length"] for row in result["rows"]) > plots.FAR:
         axes.set_xscale("log")
     axes.set(xlabel="digits", ylabel="exact match", ylim=(-0.02, 1.03))

@@ -18,7 +18,7 @@ from digitwise.models import Messages
 from digitwise.numbers import digits as dg
 from digitwise.numbers.digits import Digits
 from digitwise.paper.recipes import LARGE_CELL, PROVEN_TRAINING, SMALL_CELL, Arms, Recipe
-from digitwise.plots import new_figure, save
+from digitwise.plots import BLUE, new_figure, save
 from digitwise.rng import generator
 from digitwise.runs.evaluation import answer, load_model
 from digitwise.runs.experiment import Experiment, Testing
@@ -162,8 +162,8 @@ def draw(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
     figure, axes = new_figure()
     for row in rows:
         mark = "o" if row["verdict"] == "proven" else "x"
-        axes.plot(row["seconds"] / 60, claims.index(row["claim"]), mark, color="black", fillstyle="none")
+        axes.plot(row["seconds"] / 60, claims.index(row["claim"]), mark, color=BLUE, fillstyle="none")
     axes.set_yticks(range(len(claims)), claims)
     axes.set_xlabel("minutes of training on one core until the proof (o), or without one (x)")
-    axes.set_title("Proven right at every length, trained on at most 5 digits: one mark a seed")
-    return [save(figure, folder / "proof.png")]
+    axes.set_title("Proven right at every length, trained on at most 5 digits: one mark per seed", fontsize=10)
+    return [save(figure, folder / "proof")]

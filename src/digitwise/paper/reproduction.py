@@ -99,15 +99,15 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     group = next(iter(runs.values()))
     trained = group[0].experiment.trained_length
     heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
-    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}, {plural(len(group), 'seed')}"
+    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}"
     if recipe.curves == "strata":
         return [
-            _draw_strata(runs, suite, length, folder / f"{suite}{f'-{length}' * (len(lengths) > 1)}.png", title)
+            _draw_strata(runs, suite, length, folder / f"{suite}{f'-{length}' * (len(lengths) > 1)}", title)
             for suite, lengths in _strata_lengths(runs, recipe).items()
             for length in lengths
         ]
     curves = _by_checkpoint(group) if recipe.curves == "checkpoints" else _by_arm(runs, recipe)
-    return [results.draw(curves, folder / "accuracy.png", title, trained)]
+    return [results.draw(curves, folder / "accuracy", title, trained)]
 
 
 def _by_checkpoint(group: Sequence[Run]) -> list[Curve]:
@@ -176,7 +176,7 @@ def measure_theory(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
 
 
 def draw_theory(rows: Rows, folder: Path) -> list[Path]:
-    return theory.figures(folder)
+    return theory.figures(folder, None, ".png", ".svg")  # reports take the second: it cannot be drawn from rows
 
 
 def measure_laws(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from digitwise.config import describe
 from digitwise.counts import Case, Count, Numbered, OverSeeds, merge
 from digitwise.data import Suite
-from digitwise.plots import COLOURS, STYLES, Curve, draw, fewest_problems, legend_below, new_figure, plural, save
+from digitwise.plots import Curve, draw, fewest_problems, legend_below, look, new_figure, plural, save, seeds_and_median
 from digitwise.runs.folder import Run
-from digitwise.tables import flat, read_json, replacing, rows_to_json
+from digitwise.runs.words import told_apart
+from digitwise.tables import read_json, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -116,77 +116,85 @@ def _curves(
 def draw_learning(runs: Sequence[Run], what: str, path: Path) -> tuple[Path, list[str]]:
     """Draw the loss or the accuracy on the validation set over steps; return the file and the names of the curves."""
     figure, axes = new_figure(height=4.2)
-    labels = names(runs)
-    for index, (run, label) in enumerate(zip(runs, labels, strict=True)):
-        points = {row["step"]: row[what] for row in run.metrics() if what in row}
-        if not points:
-            raise ValueError(f"{run.folder} has logged no {what} yet: digitwise train --resume {run.folder}")
-        style = {"color": COLOURS[index % len(COLOURS)], "ls": STYLES[index // len(COLOURS) % len(STYLES)]}
-        marker = "o" if what == "validation" else None
-        axes.plot(list(points), list(points.values()), label=label, marker=marker, ms=3.5, lw=1.5, **style)
+    groups = in_groups(runs)
+    for index, (label, group) in enumerate(groups.items()):
+        seeds: list[dict[float, float]] = []
+        for run in group:
+            seeds.append({row["step"]: row[what] for row in run.metrics() if what in row})
+            if not seeds[-1]:
+                raise ValueError(f"{run.folder} has logged no {what} yet: digitwise train --resume {run.folder}")
+        line = look(index) | ({} if what == "validation" else {"marker": ""})
+        seeds_and_median(axes, seeds, label=label, **line)
     losses = [row["loss"] for run in runs for row in run.metrics() if "loss" in row]
     if what == "loss" and max(losses) > 10 * min(losses) > 0:
         axes.set_yscale("log")
-    axes.set(xlabel="step", ylabel={"loss": "training loss", "validation": "exact match on validation problems"}[what])
+    named = {"loss": "training loss", "validation": "exact match on validation problems"}[what]
+    axes.set(xlabel="step", ylabel=named)
+    each = max(len(group) for group in groups.values())
+    axes.set_title(f"{posed(runs)}: {named}, {plural(each, 'seed')}", fontsize=10)
     legend_below(figure, axes)
-    return save(figure, path), labels
+    return save(figure, path), list(groups)
 
 
-def names(runs: Sequence[Run]) -> list[str]:
-    """What tells runs apart: the names of their folders and, where these are equal, the fields that differ."""
-    short = [run.folder.resolve().name for run in runs]
-    if len(set(short)) == len(runs):
-        return short
-    described = [flat(describe(run.experiment)) for run in runs]
-    differ = [path for path in dict.fromkeys(p for one in described for p in one)
-              if len({str(one.get(path)) for one in described}) > 1]  # fmt: skip
-    objects = tuple(path.removesuffix("kind") for path in differ if path.endswith(".kind"))
-    told = [path for path in differ if path.endswith(".kind") or not path.startswith(objects)]
-    labels = []
-    for name, one in zip(short, described, strict=True):
-        words = [f"{path.removesuffix('.kind').rpartition('.')[2]} {one.get(path)}" for path in told]
-        labels.append(", ".join([name, *words]))
-    if len(set(labels)) == len(runs) and max(map(len, labels)) <= 80:
-        return labels
-    return [str(run.folder) for run in runs]
+def in_groups(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs by what was trained, in words: seeds of one experiment are one group, and the same run twice is two."""
+    labels = told_apart([run.experiment for run in runs])
+    seeds = [(label, run.experiment.seed) for label, run in zip(labels, runs, strict=True)]
+    groups: dict[str, list[Run]] = {}
+    for run, label, seed in zip(runs, labels, seeds, strict=True):
+        groups.setdefault(label if seeds.count(seed) == 1 else f"{label}, {run.folder}", []).append(run)
+    return groups
+
+
+def posed(runs: Sequence[Run]) -> str:
+    """The problems of runs in words, for a title; a ValueError if they differ."""
+    found = {", ".join(map(str, run.experiment.task.kinds)): run.folder for run in runs}
+    if len(found) > 1:
+        told = "; ".join(f"{folder}: {kinds}" for kinds, folder in found.items())
+        raise ValueError(f"the runs are of different tasks, which need one figure each ({told})")
+    return next(iter(found))
 
 
 def draw_tested(runs: Sequence[Run], suite: Suite, by: str, path: Path) -> tuple[Path, list[str]]:
     """Draw what runs answered on a suite, over length or over places; return the file and the names of the curves."""
-    posed = {", ".join(map(str, run.experiment.task.kinds)): run.folder for run in runs}
-    if len(posed) > 1:
-        told = "; ".join(f"{folder}: {kinds}" for kinds, folder in posed.items())
-        raise ValueError(f"the runs are of different tasks, which need one figure each ({told})")
-    curves, places = [], False
-    for run, name in zip(runs, names(runs), strict=True):
-        tested = [count for count in run.counts() if (count.suite, count.version) == (suite.name, suite.version)]
-        if not tested:
-            hint = f"digitwise eval {run.folder} --suite {suite.name}"
-            raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
-        places = any(count.group.startswith("place ") for count in tested)
-        steps = sorted({count.checkpoint for count in tested})
-        for step in steps if by == "checkpoint" else steps[-1:]:
-            title = f"step {step} {run.titles(step)}".strip() if by == "checkpoint" else ""
-            label = ", ".join(
-                part for part in (name if len(runs) > 1 or (by == "run" and not places) else "", title) if part
-            )
-            counts = [count for count in tested if count.checkpoint == step]
-            curves += by_place(label, counts) if places else by_kind(label, [c for c in counts if not c.group])
+    title, curves, places = f"{posed(runs)}: exact match on the {suite.name} suite", list[Curve](), False
+    groups = in_groups(runs)
+    for name, group in groups.items():
+        tested = [_tested(run, suite) for run in group]
+        places = any(count.group.startswith("place ") for counts in tested for count in counts)
+        last = [max(count.checkpoint for count in counts) for counts in tested]
+        steps = sorted({count.checkpoint for counts in tested for count in counts}) if by == "checkpoint" else [-1]
+        for step in steps:
+            when = f"step {step} {group[0].titles(step)}".strip() if step >= 0 else ""
+            alone = len(groups) == 1 and (by != "run" or places)
+            label = ", ".join(part for part in ("" if alone else name, when) if part)
+            seeds = [
+                [count for count in counts if count.checkpoint == (step if step >= 0 else final)]
+                for counts, final in zip(tested, last, strict=True)
+            ]
+            whole = [[count for count in counts if not count.group] for counts in seeds]
+            curves += by_place(label, *seeds) if places else by_kind(label, *whole)
     lengths = {run.experiment.trained_length for run in runs}
     trained = lengths.pop() if len(lengths) == 1 and not places else None
     xlabel = "place of the answer, 0 for the ones" if places else "digits"
-    drawn = draw(curves, path, f"Exact match on the {suite.name} suite", trained, xlabel)
-    return drawn, [curve.label for curve in curves]
+    return draw(curves, path, title, trained, xlabel), [curve.label for curve in curves]
 
 
-def by_place(label: str, counts: Sequence[Count]) -> list[Curve]:
+def _tested(run: Run, suite: Suite) -> list[Count]:
+    tested = [count for count in run.counts() if (count.suite, count.version) == (suite.name, suite.version)]
+    if not tested:
+        hint = f"digitwise eval {run.folder} --suite {suite.name}"
+        raise ValueError(f"{run.folder} has not been tested on {suite.name} v{suite.version}: {hint}")
+    return tested
+
+
+def by_place(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     """Accuracy over places, with one curve for each of a few lengths and for each kind of problems."""
-    lengths = sorted({count.length for count in counts})
+    lengths = sorted({count.length for counts in seeds for count in counts})
     few = {lengths[round(i * (len(lengths) - 1) / max(FEW - 1, 1))] for i in range(FEW)}
-    chosen = [count for count in counts if count.group and count.length in few]
     return _curves(
         label,
-        [chosen],
+        [[count for count in counts if count.group and count.length in few] for counts in seeds],
         lambda count: ", ".join(part for part in (plural(count.length, "digit"), count.stratum) if part),
         lambda count: Numbered.parse(count.group).number,
     )

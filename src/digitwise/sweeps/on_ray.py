@@ -1,5 +1,6 @@
 """Jobs on a Ray cluster: one task per run, tried again where a worker dies. The only file that imports ray."""
 
+import logging
 import time
 from typing import Any
 
@@ -29,7 +30,7 @@ def connect(on: str) -> Any:
         raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
     if not ray.is_initialized():
         try:
-            ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level="warning")
+            ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level=logging.WARNING)
         except (ConnectionError, RuntimeError) as error:
             raise ValueError(
                 f"--on {on}: no cluster answers there ({next(iter(str(error).splitlines()), '')})"

@@ -10,6 +10,7 @@ from functools import reduce
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.numbers import digits as dg
@@ -170,6 +171,10 @@ class Task:
     def spell(self, symbols: Tokens) -> list[str]:
         """Return answers `[count, slots]` as people write them; what is not one stays visible as it is."""
         return read_answers(symbols)
+
+    def read_at(self, answer: str, symbols: Tokens) -> NDArray[np.int64]:
+        """Return the slots at which the symbols of a spelled answer are read, in the order of writing."""
+        return np.arange(len(answer))[::-1]
 
     # Other tasks that a model of this one can be tested on
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.numbers import digits as dg
@@ -109,6 +110,13 @@ class Difference(Downward):
         signs, sizes = read_answers(symbols[:, -1:]), read_answers(symbols[:, :-1])
         return [sign.strip("_") + size for sign, size in zip(signs, sizes, strict=True)]
 
+    def read_at(self, answer: str, symbols: Tokens) -> NDArray[np.int64]:
+        """The sign stands at the top, however many places there are."""
+        slots = super().read_at(answer, symbols)
+        if len(symbols) > 1 and symbols[-1] != PAD:
+            slots[0] = len(symbols) - 1
+        return slots
+
 
 @dataclass(frozen=True)
 class Division(Downward):
@@ -149,6 +157,11 @@ class Division(Downward):
     def spell(self, symbols: Tokens) -> list[str]:
         quotients, rests = read_answers(symbols[:, 1:]), read_answers(symbols[:, :1])
         return [f"{q.lstrip('0') or '0'} remainder {rest}" for q, rest in zip(quotients, rests, strict=True)]
+
+    def read_at(self, answer: str, symbols: Tokens) -> NDArray[np.int64]:
+        """The remainder is at slot 0, and the quotient above it."""
+        quotient, *_ = answer.split()
+        return np.arange(len(quotient) + 1)[::-1]
 
 
 @cache

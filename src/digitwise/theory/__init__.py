@@ -154,6 +154,6 @@ def predicted_loss(ring: Ring, setting: Setting, decay: float) -> Array | None:
     return absolute.limit_loss(ring)
 
 
-def figures(folder: Path, progress: Callable[[str], None] | None = None) -> list[Path]:
+def figures(folder: Path, progress: Callable[[str], None] | None = None, *endings: str) -> list[Path]:
     """Draw the seven figures of the paper and four of ours into `folder`; the paths written, in that order."""
-    return plots.draw_all(Path(folder), progress)
+    return plots.draw_all(Path(folder), progress, *endings)

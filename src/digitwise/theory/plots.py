@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from digitwise.plots import COLOURS, new_figure, save, symmetric_log
+from digitwise.plots import COLOURS, MARKERS, QUIET, SHADE, STYLES, new_figure, save, seeds_and_median, symmetric_log
 from digitwise.theory import absolute, shifts
 from digitwise.theory.attention import FactoredAbsolute, FullAbsolute, Model, flow_parameters
 from digitwise.theory.descent import DECAY, Descent, begin, experiment, train
@@ -18,18 +18,20 @@ from digitwise.theory.rows import sampled_test_loss
 SEEDS = range(5)
 SAMPLES = 5000
 COLOUR = {APE: COLOURS[0], APE_SHIFTS: COLOURS[2], RPE: COLOURS[1]}
-MARKER = {APE: "s", APE_SHIFTS: "^", RPE: "o"}
+MARKER = {APE: MARKERS[0], APE_SHIFTS: MARKERS[2], RPE: MARKERS[1]}
+STYLE = {APE: STYLES[0], APE_SHIFTS: STYLES[2], RPE: STYLES[1]}
 FULL, FACTORED, DECAYED = COLOURS[3], COLOURS[7], COLOURS[4]
-GUIDE = {"color": "0.35", "lw": 0.8}  # lines that a theory predicts, as opposed to measured ones
-NOTE = {"color": "0.35", "fontsize": 8}
-SEEN = {"color": "0.93", "zorder": 0}
+GUIDE = {"color": QUIET, "lw": 0.8}  # lines that a theory predicts, as opposed to measured ones
+NOTE = {"color": QUIET, "fontsize": 8}
+SEEN = {"color": SHADE, "zorder": 0}
 
 
-def draw_all(folder: Path, progress: Callable[[str], None] | None = None) -> list[Path]:
-    """Write every figure as a PNG file and return the paths."""
+def draw_all(folder: Path, progress: Callable[[str], None] | None = None, *endings: str) -> list[Path]:
+    """Write every figure in each of these formats, by default as a PNG file, and return the paths."""
     written = []
     for name, draw in drawings().items():
-        written.append(save(draw(), folder / f"{name}.png"))
+        figure = draw()
+        written += [save(figure, folder / f"{name}{ending}") for ending in endings or (".png",)]
         if progress is not None:
             progress(f"figure {name}")
     return written
@@ -57,11 +59,9 @@ def training_loss(ring: Ring) -> Any:
     """Loss_iter_m1 and Loss_iter: the loss of one supervised output while training."""
     figure, axes = new_figure()
     for setting in SETTINGS:
-        for seed in SEEDS:
-            run = experiment(ring, setting, seed).run
-            label = setting.title if seed == SEEDS[0] else None
-            loss = run.losses / ring.outputs(setting)
-            axes.plot(run.steps[1:], loss[1:], color=COLOUR[setting], alpha=0.7, lw=1, label=label)
+        runs = [experiment(ring, setting, seed).run for seed in SEEDS]
+        losses = [dict(zip(run.steps[1:], run.losses[1:] / ring.outputs(setting), strict=True)) for run in runs]
+        seeds_and_median(axes, losses, COLOUR[setting], setting.title, ls=STYLE[setting])
     axes.set(xscale="log", yscale="log", xlabel="iteration", ylabel="training loss of one output")
     right = axes.get_xlim()[1]
     for windows, side, words in ((False, "bottom", "(ε/4)²"), (True, "top", "(ε/4n$_1$)²")):
@@ -69,7 +69,7 @@ def training_loss(ring: Ring) -> Any:
         axes.axhline(floor, ls=":", **GUIDE)
         axes.text(right, floor, f"left by weight decay: {words} ", ha="right", va=side, **NOTE)
     axes.set_ylim(bottom=floor / 4)
-    _finish(axes, f"{_sizes(ring)}; {len(SEEDS)} seeds, ε = {DECAY:g}", loc="upper right")
+    _finish(axes, f"Training loss\n{_sizes(ring)}; {len(SEEDS)} seeds, ε = {DECAY:g}", loc="upper right")
     return figure
 
 
@@ -87,7 +87,7 @@ def position_loss(ring: Ring) -> Any:
     for setting, values in zip(SETTINGS, loss, strict=True):
         axes.plot(position, values, MARKER[setting], color=COLOUR[setting], ms=3.5, label=setting.title)
     axes.set(xlabel="position", ylabel="test loss", ylim=(-0.03 * ring.variance, 1.18 * ring.variance))
-    _finish(axes, f"{_sizes(ring)}; {SAMPLES:,} samples", loc="center right", bbox_to_anchor=(1, 0.6))
+    _finish(axes, f"Loss by position\n{_sizes(ring)}; {SAMPLES:,} samples", loc="center right", bbox_to_anchor=(1, 0.6))
     return figure
 
 
@@ -128,7 +128,7 @@ def lag_vector(ring: Ring) -> Any:
     axes.text(0, -0.2 * ring.alpha, "lags that the window contains", ha="center", **NOTE)
     axes.set(xlabel="lag i − j on the ring (the paper's index is this plus 25)", ylim=(-0.3 * ring.alpha, None))
     axes.set_ylabel("$\\langle v, \\theta\\rangle\\; p_{i-j}^T W_K^T W_Q u$")
-    _finish(axes, f"RPE: {_sizes(ring)}")
+    _finish(axes, f"What RPE learns for each lag\n{_sizes(ring)}")
     return figure
 
 
@@ -139,7 +139,7 @@ def other_weights() -> Any:
         panel.axvspan(0.5, ring.n_1 + 0.5, **SEEN)
         for setting in SETTINGS:
             loss = experiment(ring, setting, 0).test_loss / ring.variance
-            panel.plot(np.arange(1, ring.n + 1), loss, color=COLOUR[setting], label=setting.title)
+            panel.plot(np.arange(1, ring.n + 1), loss, color=COLOUR[setting], ls=STYLE[setting], label=setting.title)
         panel.axhline(shifts.limit_loss(ring) / ring.variance, ls="--", **GUIDE)
         panel.set(xlabel="position", ylim=(-0.05, 1.1))
         panel.set_title(f"α = {ring.alpha:g}, β = {ring.beta[0]:g}", fontsize=9)
@@ -165,7 +165,7 @@ def scaling() -> Any:
         y = [run.test_loss.mean() / run.ring.alpha**2 for run in runs]
         axes.plot(x, y, marker, ms=4, color=colour, alpha=0.8, label=words)
     axes.set(xscale="log", yscale="log", xlabel="lags that no window contains / d", ylabel="mean test loss / α²")
-    _finish(axes, "APE + shifts: n 31 and 71; d 50 to 400; α = 2, 2 seeds")
+    _finish(axes, "Loss of APE + shifts by what windows miss\nn 31 and 71; d 50 to 400; α = 2, 2 seeds")
     return figure
 
 
@@ -177,16 +177,18 @@ def semidefinite() -> Any:
     one = [absolute.training_floor(ring) / ring.outputs(APE) for ring in rings]
     every = [absolute.best_spectrum(ring)[1] / ring.outputs(APE_SHIFTS) for ring in rings]
     for setting, floors, fit in ((APE, one, Descent(0.02, 1500)), (APE_SHIFTS, every, Descent(0.004, 3000))):
-        axes.plot(grid, floors, color=COLOUR[setting], lw=1, label=f"{setting.title}, predicted floor")
+        axes.plot(
+            grid, floors, color=COLOUR[setting], ls=STYLE[setting], lw=1, label=f"{setting.title}, predicted floor"
+        )
         last = [train(ring, setting, 0, fit).training_loss for ring in rings[40::10]]
-        axes.plot(grid[40::10], last, "o", color=COLOUR[setting], ms=4)
+        axes.plot(grid[40::10], last, MARKER[setting], color=COLOUR[setting], ms=4)
     apart = [train(ring, APE, 0, Descent(0.01, 2500), FullAbsolute()).training_loss for ring in rings[40::20]]
     axes.plot(grid[40::20], apart, "x", color=FULL, ms=6, label="APE, W$_K$ and W$_Q$ apart")
     threshold = absolute.psd_threshold(7)
     axes.axvline(threshold, ls=":", **GUIDE)
     axes.text(threshold - 0.01, 0.02, "1 / (2 cos(π/(n$_1$+1)))", rotation=90, ha="right", **NOTE)
     axes.set(xlabel="β / α", ylabel="training loss of one output / α²")
-    _finish(axes, "Fitted weights (points) and floor: n = 21, n$_1$ = 7, d = 42, seed 0")
+    _finish(axes, "Floor of the training loss of APE, and fitted weights (points)\nn = 21, n$_1$ = 7, d = 42, seed 0")
     return figure
 
 
@@ -205,7 +207,14 @@ def full_dynamics() -> Any:
     ):
         path = flow_parameters(model, params, supervision, list(times))
         values = np.array([np.linalg.svd(model.effective(state)[0], compute_uv=False) for state in path])
-        left.plot(times, values, color=colour, lw=1.1, label=[words] + [None] * (whole.n - 1))
+        left.plot(
+            times,
+            values,
+            color=colour,
+            lw=1.1,
+            ls="-" if model is full else "--",
+            label=[words] + [None] * (whole.n - 1),
+        )
     left.set(xlabel="time of the flow", ylabel="singular values of M", ylim=(-0.1, 3.7))
     _finish(left, "Same small start, everything seen: n = n$_1$ = 11, α = 2, β = 0.5")
 
