@@ -88,6 +88,7 @@ moments = random.Random(int(sys.argv[1]))
 for folder in map(Path, sys.argv[2:]):
     reading, writing = os.pipe()
     number = child(folder, lambda step, loss: os.write(writing, b"."))
+    os.close(writing)  # so that nobody waits for a child that is gone
     for _ in range(moments.randrange(30)):
         os.read(reading, 1)
     time.sleep(moments.uniform(0, 0.05))  # about a step: anywhere in it
