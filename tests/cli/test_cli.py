@@ -173,7 +173,7 @@ def test_a_length_beyond_the_canvas_names_the_canvas_that_would_do(trained, caps
     assert "canvas of at least 11" in capsys.readouterr().err
 
 
-def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
+def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys, caplog):
     def refused(folder: Path, message: str) -> None:
         assert main(["eval", str(folder)]) == 2
         error = capsys.readouterr().err
@@ -197,9 +197,8 @@ def test_damaged_and_foreign_folders_are_refused(trained, tmp_path, capsys):
     (weights / "counts.json").unlink()
     (weights / "checkpoints" / "20.safetensors").write_bytes(b"\x00" * 30)
     assert main(["eval", str(weights)]) == 0
-    captured = capsys.readouterr()
-    assert "20.safetensors is damaged" in captured.err and "the checkpoint before it is used" in captured.err
-    assert " 10 " in captured.out
+    assert "20.safetensors is damaged" in caplog.text and "the checkpoint before it is used" in caplog.text
+    assert " 10 " in capsys.readouterr().out
     other = copy("other")
     (other / "counts.json").unlink()
     (other / "config.json").write_text((other / "config.json").read_text().replace('"width": 16', '"width": 32'))

@@ -186,9 +186,7 @@ def test_a_run_goes_on_from_its_last_saved_state_in_any_place(place, tmp_path):
 
 
 def test_stages_go_to_the_same_place(place):
-    (arm, experiment), *_ = arms("quickstart", "smoke").items()
-    (arm,) = [a for a, e in arms("quickstart", "smoke").items() if e.after is not None][:1]
-    experiment = arms("quickstart", "smoke")[arm]
+    experiment = arms("nocarry", "smoke")["relative"]
     drive.run([Job(f"{experiment.name}/x", experiment, ())], place)
     assert f"{experiment.after.name}/x/metrics.jsonl" in files(place)
 
