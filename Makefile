@@ -17,7 +17,7 @@ setup: .venv/installed  ## create .venv and install; does nothing when nothing c
 	touch $@
 
 test: lint  ## lint, types and the whole default test suite
-	.venv/bin/python -m pytest -n 2
+	.venv/bin/python -m pytest -n 2 --dist loadfile
 
 lint: setup
 	.venv/bin/ruff check src tests examples benchmarks proof
@@ -25,7 +25,7 @@ lint: setup
 	.venv/bin/mypy
 
 test-slow: setup
-	.venv/bin/python -m pytest -m slow
+	.venv/bin/python -m pytest -m slow -n 2 --dist loadfile
 
 # Options by ARGUMENTS='--repeats 3'. Its environment is not ours: transformers 5 has no relative positions any more.
 bench-hf: .venv-hf/installed  ## a training step beside the real BERT of transformers 4.57.6

@@ -10,6 +10,7 @@ It keeps the number of decimals that it has.
 """
 
 import ast
+import json
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -373,7 +374,7 @@ def settings(experiment: Experiment) -> dict[str, str]:
 
 def proofs(argument: str) -> str:
     """Every seed of the models that are trained until they are proven, and what they were tested on beside."""
-    found = load_measured(ROOT / argument) or []
+    found = sorted(load_measured(ROOT / argument) or [], key=lambda row: (row["claim"], row["seed"]))
     names = ("claim", "seed", "verdict", "step", "situations", "wrong", "logit", "bit")
     rows = [{name: row[name] for name in names} | {"minutes": round(row["seconds"] / 60, 1)} for row in found]
     tested: dict[str, list[int]] = {}
@@ -383,7 +384,23 @@ def proofs(argument: str) -> str:
                 right, of = tested.setdefault(f"{row['claim']}: {name}", [0, 0])
                 tested[f"{row['claim']}: {name}"] = [right + value[0], of + value[1]]
     beside = "\n".join(f"- {name}: {right:,} of {of:,} right" for name, (right, of) in tested.items())
-    return f"```\n{tables.text(rows)}\n```\n\nTested beside the proof, over all proven seeds:\n\n{beside}\n"
+    table = f"```\n{tables.text(rows)}\n```"
+    return f"{table}\n\nTested beside the proof, over all proven seeds:\n\n{beside}\n\n{disturbed(ROOT / argument)}\n"
+
+
+def disturbed(folder: Path) -> str:
+    """What became of a proven network whose weights were changed."""
+    (told,) = json.loads((folder / "disturbed.json").read_text())["summary"]
+    verdicts = told["verdicts"]
+    return (
+        f"The weights of `{told['model']}` were disturbed {told['disturbed']} times, by a thousandth to twice "
+        f"their size\n(`digitwise certify {told['model']} --disturb {told['disturbed']}`): {verdicts['proven']} are "
+        f"proven again, {verdicts['refuted']} refuted, {verdicts['open']} open.\n"
+        f"The old certificate is accepted {told['certificates accepted']} times. Refuted without a problem that the "
+        f"network gets wrong: {told['refuted without a wrong answer']}.\n"
+        f"Wrong among {told['hard problems']:,} hard problems for each that is proven again: "
+        f"{told['hard problems wrong']}."
+    )
 
 
 def comparison(argument: str) -> str:

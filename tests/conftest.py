@@ -1,4 +1,8 @@
-"""Tests share one thread, so that two of them can run at once on two cores."""
+"""Tests share one thread, and so do the processes that they start, so that two of them can run at once on two cores."""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is first imported
 
 import torch
 from hypothesis import settings

@@ -103,7 +103,7 @@ def test_every_command_on_the_page_about_proofs_parses():
 def test_every_command_on_the_page_about_looking_parses():
     page = (ROOT / "docs" / "demo.md").read_text()
     commands = re.findall(r"^digitwise (.*?)(?:\s+#.*)?$", page, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 11
     for line in commands:
         words, changes = split_changes(line.replace("RUN...", "RUN").split())
         assert parser().parse_known_args(words)[1] == [] and set(changes) <= {"width", "steps", "seed"}

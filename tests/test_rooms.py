@@ -111,7 +111,7 @@ def test_imports_point_one_way(path):
 
 
 def test_the_house_is_small():
-    assert len(list(SOURCE.rglob("*.py"))) <= 159
+    assert len(list(SOURCE.rglob("*.py"))) <= 162
     for path in modules():
         assert len(path.read_text().splitlines()) <= 250, path
     assert sum(len(path.read_text().splitlines()) for path in (SOURCE / "theory").glob("*.py")) <= 2300

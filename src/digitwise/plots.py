@@ -123,10 +123,10 @@ def how_many(curves: Sequence[Curve]) -> str:
     counts = [count.tried for point in found for count in point.by_seed.values() if isinstance(count, Count)]
     if not counts:
         return ""
-    seeds = max(len(point.by_seed) for point in found)
+    seeds = [max(len(point.by_seed) for point in curve.points.values()) for curve in curves if curve.points]
     problems = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
-    each = " and seed" if seeds > 1 else ""
-    return f"{problems} problems per point{each}, {plural(seeds, 'seed')}"
+    each, fewest = " and seed" * (max(seeds) > 1), f"{min(seeds)} to " * (min(seeds) < max(seeds))
+    return f"{problems} problems per point{each}, {fewest}{plural(max(seeds), 'seed')}"
 
 
 def _draw(axes: Any, curve: Curve, line: dict[str, Any], none_wrong: float | None) -> None:
@@ -172,7 +172,7 @@ def fewest_problems(found: OverSeeds) -> int:
 
 
 def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1, rows: int = 1) -> tuple[Any, Any]:
-    """Return a figure and its axes (a list of axes for several columns).
+    """Return a figure and its axes (a list for several columns or rows, row by row).
 
     No global state is used, so drawing works in threads and without a screen.
     """
@@ -185,7 +185,7 @@ def new_figure(width: float = 6.4, height: float = 3.8, columns: int = 1, rows: 
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    return figure, panels if columns > 1 else panels[0]
+    return figure, panels if len(panels) > 1 else panels[0]
 
 
 def seeds_and_median(

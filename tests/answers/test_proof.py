@@ -110,6 +110,13 @@ def test_a_certificate_of_other_weights_is_worth_nothing(tmp_path):
     assert main(["certify", "--check", str(folder / certificate.FILE)]) == 2
 
 
+def test_a_network_answers_without_the_compiler_of_torch():
+    """Its import takes longer than all the rest."""
+    code = "import sys; from digitwise.cli import main; main(sys.argv[1:]); assert 'torch._dynamo' not in sys.modules"
+    result = subprocess.run([sys.executable, "-c", code, "solve", "987 + 14"], capture_output=True, text=True)
+    assert result.returncode == 0 and result.stdout.startswith("1001"), result.stderr
+
+
 def test_compiled_answers_without_torch():
     code = "import sys; from digitwise.cli import main; main(sys.argv[1:]); assert 'torch' not in sys.modules"
     for text, answer in (("999 + 1", "1000"), ("12 * 34", "408"), ("1000 / 7", "142 remainder 6")):

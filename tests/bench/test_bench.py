@@ -48,14 +48,15 @@ def test_every_benchmark_runs_and_is_written_and_read(name, tmp_path):
 
 
 def test_all_sides_of_scores_agree():
-    """With the same table ours and the expanded one are equal; with a table of zeros they equal torch's attention."""
+    """With the same table ours and the expanded one are equal; with a table of zeros they equal torch's attention. Ours
+    gets its queries scaled, as our projection makes them."""
     task = Addition(4)
     _, coordinates = task.write(task.draw(ExactLength(4), generator(0), 1))
     ours, expanded, plain = (side(coordinates.map(torch.as_tensor), task.extent) for side in SIDES.values())
     given = [torch.randn(2, len(coordinates.position), 768) for _ in range(3)]
     with torch.no_grad():
         expanded.table.copy_(ours.vectors.tables[0])
-        torch.testing.assert_close(ours(*given), expanded(*given))
+        torch.testing.assert_close(ours(given[0] / 96**0.5, *given[1:]), expanded(*given))
         expanded.table.zero_()
         torch.testing.assert_close(plain(*given), expanded(*given))
     assert len(list(ours.parameters())) == 1, "projections are part of no side"

@@ -188,6 +188,15 @@ def test_ctrl_c_while_the_program_starts(tmp_path):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_ctrl_c_inside_exec(tmp_path):
+    """As when dataclasses are made: with -m Python itself would die by it in the end."""
+    stops = 'exec("import os, signal; os.kill(os.getpid(), signal.SIGINT)")'
+    (tmp_path / "mine.py").write_text(f"{stops}\n")
+    command = [sys.executable, "-m", "digitwise", "train", "quickstart", "--show", "--import", "mine.py:X"]
+    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stderr, result.stdout) == (130, "digitwise: interrupted\n", "")
+
+
 # figure
 
 

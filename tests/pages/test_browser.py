@@ -131,6 +131,11 @@ def test_products_go_row_by_row(page, url):
     assert box.locator("tr.heard").nth(0).locator("td.later").count() == 0
     assert box.locator("tr.heard").nth(1).locator("td.later").count() == 7
     page.screenshot(path=SCREENSHOTS / "product.png", full_page=True)
+    box.get_by_label("cell by cell").check()
+    box.locator(".step").fill("10")
+    page.reload()
+    expect(box.get_by_label("cell by cell")).to_be_checked()
+    expect(box.locator(".step")).to_have_value("10")
 
 
 @pytest.mark.parametrize(
@@ -171,6 +176,7 @@ def test_attention_is_drawn_from_a_chosen_digit(page, url, model):
     expect(box.locator(".arcs path")).not_to_have_count(0)
     box.get_by_text("Positional vectors").click()
     expect(box.locator("canvas").first).to_be_visible()
+    assert all(picture.bounding_box()["height"] < 250 for picture in box.locator("canvas").all())
     expect(box.locator(".leak svg polyline")).not_to_have_count(0)
     page.screenshot(path=SCREENSHOTS / f"attention-{model}.png", full_page=True)
 
@@ -216,6 +222,11 @@ def test_a_phone_and_the_dark(browser, url, look, problem, model, beside):
     page = context.new_page()
     visit(page, url, problem, model, beside)
     expect(panel(page, model).locator(".verdict")).to_be_visible()
+    if model == "addition":  # while it is played, the cell whose turn it is can be seen
+        panel(page, model).locator(".step").fill("2")
+        left, right = page.evaluate("""() => ['td.now', '.wide'].map((name) =>
+            document.querySelector(name).getBoundingClientRect().right)""")
+        assert left <= right
     wide, window = page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
     assert wide <= window, "the page scrolls sideways"
     paper, ink = page.evaluate(
@@ -230,7 +241,19 @@ def test_a_phone_and_the_dark(browser, url, look, problem, model, beside):
     assert min(contrast(paper, colour) for colour in (soft, good, bad)) >= 4.5
     name = "-".join([model, "dark" if dark else "light", str(page.viewport_size["width"])])
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+    unsure = page.evaluate(SHADED)  # a digit of which the network is not sure at all
+    assert contrast(unsure, ink) >= 4.5, f"{ink} on {unsure}"
     context.close()
+
+
+#: The colour of an answer's cell with the least confidence, as it is painted over the paper.
+SHADED = """() => {
+    const cell = document.querySelector('.answer td[title]');
+    cell.style.setProperty('--doubt', 1);
+    const numbers = (element) => getComputedStyle(element).backgroundColor.match(/[\\d.]+/g).map(Number);
+    const [r, g, b, share] = numbers(cell), paper = numbers(document.body);
+    return 'rgb(' + [r, g, b].map((part, at) => Math.round(share * part + (1 - share) * paper[at])).join(', ') + ')';
+}"""
 
 
 def brightness(colour: str) -> float:
@@ -255,6 +278,38 @@ def test_every_control_has_a_name(page, url):
         .map((one) => one.outerHTML)""")
     assert unnamed == []
     assert page.locator("html").get_attribute("lang") == "en" and page.locator("h1").count() == 1
+
+
+def test_a_bad_link_is_said_and_harms_nothing(page, url):
+    visit(page, url, "12 + 34", "addition")
+    page.goto(f"{url}#problem=56+%2B+7&model=nobody&beside=absolute&step=x&lowest=-1&layer=y&digit=z")
+    expect(page.locator("#error")).to_contain_text("There is no model 'nobody' here")
+    expect(panel(page, "addition").locator(".verdict")).to_have_text("63 is right")
+    expect(panel(page, "addition").locator(".round")).to_have_text("2 of 2")
+    expect(panel(page, "absolute").locator(".looking")).to_contain_text("From the answer's place 1")
+
+
+def test_only_problems_that_there_are_are_offered(page, url):
+    visit(page, url, "12 + 34", "addition")
+    for operator, offered in {"+": 4, "-": 2, "/": 1}.items():
+        page.get_by_label("with").select_option(operator)
+        expect(page.locator("[data-how]:enabled")).to_have_count(offered)
+
+
+def test_a_verdict_is_read_aloud_and_the_focus_stays(page, url):
+    visit(page, url, "9" * 100 + " + 1", "addition")
+    expect(page.get_by_role("status").first).to_contain_text("addition: 1000")
+    slider = page.get_by_label("Columns from place")
+    slider.focus()
+    for place in ("1", "2"):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".row label").first).to_have_text(f"Columns from place {place}")
+    expect(slider).to_be_focused()
+
+
+def test_what_no_cell_hears_has_no_meaning(page, url):
+    visit(page, url, "1000 / 7", "division")
+    expect(panel(page, "division").locator(".said")).to_contain_text("which no cell hears")
 
 
 def test_everything_can_be_done_from_the_keyboard(page, url):

@@ -14,6 +14,7 @@ from digitwise.encodings import Absolute
 from digitwise.pages.report import write
 from digitwise.runs.evaluation import evaluate
 from digitwise.runs.folder import Run
+from digitwise.runs.results import save_measured
 from digitwise.runs.training import train
 
 COMMITTED = Path(__file__).parents[2] / "results" / "cpu"
@@ -28,6 +29,7 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.ids: list[str] = []
         self.fetched: list[str] = []
+        self.linked: list[str] = []
         self.texts: list[str] = []
         self.feed(text)
 
@@ -40,6 +42,8 @@ class Page(HTMLParser):
                 self.ids.append(value)
             if name in ("src", "href", "xlink:href") and not value.startswith(("#", "data:")):
                 self.fetched.append(value)
+            if tag == "a" and name == "href":
+                self.linked.append(value)
 
     def handle_startendtag(self, tag, attributes):
         self.handle_starttag(tag, attributes)
@@ -77,7 +81,8 @@ def test_runs_as_one_file_and_as_markdown(runs, tmp_path, capsys):
     assert (
         "relative positions" in text and "absolute positions" in text and "folder0" not in text.split("Environment")[0]
     )
-    assert "40 problems per point and seed, 2 seeds" in text  # the caption of the figure
+    assert "40 problems per point and seed, 1 to 2 seeds" in text  # the caption of the figure
+    assert page.tags.count("nav") == 0  # few parts need no contents
     assert "training.steps" in text and "torch" in text and "None of these models was trained until a proof" in text
     markdown = to.with_suffix(".md").read_text()
     for link in re.findall(r"!\[.*?\]\((.*?)\)", markdown):
@@ -97,6 +102,18 @@ def test_a_proven_run_shows_its_certificate(tmp_path):
     assert "the sum of any two numbers, of any length, is right" in text and "827" in text
 
 
+def test_heat_maps_are_inside_the_file_and_their_numbers_are_not_in_a_table(tmp_path):
+    row = {"recipe": "m1-rpe", "seed": 10, "layer": 0, "multiplier": 1, "longest": [-1, 0, 1], "effective number": 2.1,
+           "distances": [-1, 0, 1], "value": [1.0] * 3, "change": [1.0] * 3, "vectors": [[0.125, 0.5]] * 3}  # fmt: skip
+    save_measured(tmp_path / "maps", [row])
+    document = write([tmp_path], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    page = Page(text)
+    assert document["figures"] == page.tags.count("svg") == 2 and page.fetched == [] and "image" in page.tags
+    assert len(page.ids) == len(set(page.ids))
+    assert "effective number" in text and "0.125" not in text
+
+
 @pytest.mark.slow
 def test_the_committed_results(tmp_path):
     document = write([COMMITTED], tmp_path / "report.html")
@@ -104,6 +121,11 @@ def test_the_committed_results(tmp_path):
     assert page.open == [] and page.fetched == [] and "script" not in page.tags
     assert len(page.ids) == len(set(page.ids)) and document["figures"] == page.tags.count("figure") > 30
     assert "img" not in page.tags  # every figure is a drawing, the theory's too
+    headings = re.findall(r'<h2 id="(.*?)">(.*?)</h2>', (tmp_path / "report.html").read_text())
+    assert len({text for _, text in headings}) == len(headings) > 30 and page.tags.count("nav") == 1
+    assert [f"#{name}" for name, _ in headings] == page.linked
+    captions = re.findall("<figcaption>(.*?)</figcaption>", (tmp_path / "report.html").read_text())
+    assert not any(re.search(r"_|\.png|-seed|accuracy", caption) for caption in captions)  # words, not names of files
     text = " ".join(page.texts)
     for words in ("Encodings that state the symmetry", "inconclusive", "holds", "Training loss", "proven", "numpy"):
         assert words in text

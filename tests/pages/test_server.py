@@ -114,6 +114,7 @@ def test_requests_to_another_name_are_refused(url, host):
     connection.endheaders()
     response = connection.getresponse()
     assert response.status in (400, 421)  # without a name HTTP itself refuses
+    assert response.status == 400 or "--name" in json.loads(response.read())["error"]
     connection.close()
 
 
@@ -166,6 +167,7 @@ def test_attention_positions_and_leak(url):
     _, leak = ask(url, "POST", "/api/leak", {"model": "absolute"})
     assert [row["digits"] for row in leak["rows"]][:3] == [1, 2, 3]
     assert leak["rows"][-1]["shares"] > leak["rows"][1]["shares"] and leak["rows"][0]["right"] > 0.9
+    assert all(row["masked"] == row["right"] for row in leak["rows"] if row["digits"] <= leak["trained"])  # none is far
     for model, name in (("absolute", "added to the embeddings"), ("relative", "pairs, layer 1")):
         tables = ask(url, "POST", "/api/positions", {"model": model})[1]["tables"]
         assert name in tables and any(any(row) for row in tables[name])

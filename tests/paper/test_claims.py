@@ -131,7 +131,7 @@ class Results:
     def write(self, world: World) -> None:
         for part in world:
             if isinstance(part, Measured):
-                save_measured(self.root / part.recipe, ["invented"], part.rows)
+                save_measured(self.root / part.recipe, part.rows)
             else:
                 self.write_cell(part)
 

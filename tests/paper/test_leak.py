@@ -8,6 +8,7 @@ import torch
 from small import SMALL
 
 from digitwise.data import ExactLength
+from digitwise.encodings import Rotary
 from digitwise.models.attention import fold
 from digitwise.models.looking import attention, far_share
 from digitwise.paper.leak import near_only
@@ -15,9 +16,9 @@ from digitwise.rng import generator
 from digitwise.tasks import Addition
 
 
-@pytest.fixture
-def model_and_batch():
-    experiment = replace(SMALL, task=Addition(9))
+@pytest.fixture(params=[SMALL.encoding, Rotary()], ids=["vectors", "angles"])
+def model_and_batch(request):
+    experiment = replace(SMALL, task=Addition(9), encoding=request.param)
     torch.manual_seed(0)
     model = experiment.build().eval()
     fold(model, 300.0)

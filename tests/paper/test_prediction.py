@@ -119,5 +119,6 @@ def test_a_contradiction_is_said():
 
 def test_a_figure_without_any_prediction(tmp_path):
     rows = [predict([Count("strata", 1, 5, "", "1/0", 0, 0, 9, 0)], length) for length in (3, 5)]
-    path = draw({"rows": rows, "measured at": 5}, tmp_path / "prediction.svg")
-    assert path.read_text().startswith("<?xml")
+    result = {"rows": rows, "measured at": 5, "trained": 4, "problems a stratum": 9, "problems a length": 1000}
+    drawn = draw(result, tmp_path / "prediction.svg").read_text()
+    assert drawn.startswith("<?xml") and "9 problems per stratum, 1,000 per length" in drawn

@@ -18,17 +18,20 @@ from digitwise.counts import Count, wilson
 from digitwise.data import ExactLength, UniformLengths
 from digitwise.encodings import Relative, Uniform
 from digitwise.models import Model
-from digitwise.paper import PROFILES, RECIPES, Check, maps
+from digitwise.paper import PROFILES, RECIPES, Check, dependence, maps
 from digitwise.paper.claims import CLAIMS
 from digitwise.paper.evidence import Evidence
-from digitwise.paper.reproduction import Runs, draw, reproduce, side_by_side
+from digitwise.paper.reproduction import ANALYSES, Analysis, Runs, draw, reproduce, side_by_side
+from digitwise.paper.trained import train_recipe
 from digitwise.plots import COLOURS
 from digitwise.rng import generator
 from digitwise.runs import experiment as ex
 from digitwise.runs import results
+from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
-from digitwise.runs.results import load_measured, save_measured
+from digitwise.runs.results import load_measured
 from digitwise.runs.training import train
+from digitwise.sweeps import drive
 from digitwise.tasks import Kind, Multiplication
 
 
@@ -68,6 +71,15 @@ def test_maps_put_the_longest_vector_first(product_run):
     assert len(row["value"]) == len(row["distances"]) + 1  # one uniform vector for the multiplier's digit
 
 
+def test_maps_keep_the_vectors_of_every_class(product_run):
+    rows = maps.measure_maps(product_run)
+    learned = maps.tables(load_model(product_run, product_run.select("last")[0]))
+    assert np.array([row["vectors"] for row in rows]).shape == learned.shape
+    assert np.allclose([row["vectors"] for row in rows], learned, atol=5.1e-4)
+    assert json.loads(json.dumps(rows)) == rows
+    assert all(value == round(value, 3) for vector in rows[0]["vectors"] for value in vector)
+
+
 class OnAnotherDevice(torch.Tensor):
     """Refuses what a tensor on a GPU refuses."""
 
@@ -96,7 +108,8 @@ def test_effective_number(norms, number):
 def test_a_changed_digit_is_another_digit_and_a_lead_stays_a_lead(place):
     operands = SMALL.task.draw(ExactLength(4), generator(0, "t"), 500)
     (before, other), (first, second) = (
-        problems.numbers.swapaxes(0, 1) for problems in (operands, maps.changed(operands, 1, place, generator(1, "t")))
+        problems.numbers.swapaxes(0, 1)
+        for problems in (operands, dependence.changed(operands, 1, place, generator(1, "t")))
     )
     assert (first == before).all()
     assert (second[:, place] != other[:, place]).all()
@@ -120,7 +133,7 @@ class Adder(Model):
 
 
 def test_dependence_of_a_right_model_is_what_the_task_demands():
-    measured, true = maps.dependence(Adder(), SMALL, 4, count=300)
+    measured, true = dependence.on_digits(Adder(), SMALL, 4, count=300)
     assert (measured == true).all()
     for place in range(4):
         assert true[0, place, place] == 1  # its own column always
@@ -128,18 +141,46 @@ def test_dependence_of_a_right_model_is_what_the_task_demands():
     assert 0.2 < true[1, 0, 1] < 0.6 and true[1, 0, 3] < 0.05  # a carry often goes one column, seldom three
 
 
-def test_what_was_measured_of_other_runs_does_not_count(tmp_path):
-    save_measured(tmp_path, ["a-seed0"], [{"layer": 0}])
-    assert load_measured(tmp_path) == load_measured(tmp_path, ["a-seed0"]) == [{"layer": 0}]
-    assert load_measured(tmp_path, ["a-seed0", "a-seed1"]) is None
+def test_only_what_is_new_is_measured_and_all_is_drawn(tmp_path, monkeypatch):
+    """Runs that were measured stay, although their weights may be gone."""
+    reproduce("fixed-map", "smoke", seeds=[0], root=tmp_path)
+    measured, drawn = [], []
+    monkeypatch.setitem(
+        ANALYSES, "fixed-map",
+        Analysis(lambda rows, folder: drawn.extend(rows) or [], lambda run: measured.append(run) or [{"seed": 1}]),
+    )  # fmt: skip
+    found = reproduce("fixed-map", "smoke", seeds=[0, 1], root=tmp_path)
+    assert [run.experiment.seed for run in measured] == [1]
+    assert {row["seed"] for row in found["rows"]} == {row["seed"] for row in drawn} == {0, 1}
+    assert {row["seed"] for row in reproduce("fixed-map", "smoke", seeds=[1], root=tmp_path)["rows"]} == {1}
+    assert len({row["run"] for row in load_measured(tmp_path / "fixed-map")}) == 2
 
 
 def test_fixed_map_from_training_to_figure_and_not_twice(tmp_path, monkeypatch):
     first = reproduce("fixed-map", "smoke", root=tmp_path)
     assert [path.rpartition("/")[2] for path in first["figures"]] == ["fixed-map.png"]
-    assert {row["length"] for row in first["rows"]} == set(maps.LENGTHS)
-    monkeypatch.setattr(maps, "dependence", None)  # would raise if it were called again
+    assert {row["length"] for row in first["rows"]} == set(dependence.LENGTHS)
+    monkeypatch.setattr(dependence, "on_digits", None)  # would raise if it were called again
     assert reproduce("fixed-map", "smoke", root=tmp_path)["rows"] == first["rows"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_maps_are_measured_on_the_seeds_that_the_recipes_of_their_models_report(profile):
+    for arm, experiment in RECIPES["maps"].arms(profile).items():
+        assert RECIPES["maps"].seeds_in(profile, arm) == RECIPES[experiment.name].seeds_in(profile)
+
+
+def test_arms_are_trained_with_seeds_of_their_own_in_turn(tmp_path, monkeypatch):
+    trained = []
+    monkeypatch.setattr(drive, "run", lambda jobs, *_: trained.extend(job.name for job in jobs) or {})
+    monkeypatch.setattr(Run, "open", lambda folder: folder)
+    runs = train_recipe(replace(RECIPES["maps"], own_seeds={"relative": (3, 4)}), "cpu", None, tmp_path)
+    assert trained == [
+        "m1-rpe/relative-seed3", "m2-upe/uniform-seed0", "m1-rpe-3/relative-3-seed0", "m2-upe-3/uniform-3-seed0",
+        "m1-rpe/relative-seed4",
+    ]  # fmt: skip
+    assert [folder.name for folder in runs["relative"]] == ["relative-seed3", "relative-seed4"]
+    assert {len(group) for group in train_recipe(RECIPES["maps"], "cpu", [5, 6], tmp_path).values()} == {2}
 
 
 def test_relative_maps_have_no_uniform_part(tmp_path):
@@ -277,6 +318,66 @@ def test_titles_say_how_long_the_multiplier_is(profile, digits):
 
     assert title("m1-rpe-3") == f"{digits}-digit multipliers, relative positions"
     assert title("a1") == "Addition, absolute positions"
+
+
+def test_maps_from_training_to_figures(tmp_path):
+    found = reproduce("maps", "smoke", root=tmp_path)
+    models = ("m1-rpe", "m1-rpe-3", "m2-upe", "m2-upe-3")
+    names = sorted(f"{model}{what}.png" for model in models for what in ("", "-vectors"))
+    assert sorted(path.rpartition("/")[2] for path in found["figures"]) == names
+    assert found["seeds"] == [0] and all("vectors" not in row for row in found["rows"])  # too long to be printed
+    kept = load_measured(tmp_path / "maps")
+    assert all(len(row["vectors"]) == len(row["value"]) for row in kept)
+
+
+@pytest.fixture
+def drawn_figures(monkeypatch):
+    """The figures that were drawn by name, instead of files."""
+    kept = {}
+    monkeypatch.setattr(maps, "save", lambda figure, path: kept.update({path.name: figure}))
+    return kept
+
+
+def some_vectors(seed: int, layer: int, uniform: int = 0) -> dict:
+    values = np.linspace(-2, 1, 4 * (5 + uniform)).reshape(-1, 4)
+    norms = np.linalg.norm(values, axis=1).tolist()
+    return {"recipe": "m1-rpe", "seed": seed, "layer": layer, "multiplier": 1, "distances": [-2, -1, 0, 1, 2],
+            "value": norms, "change": norms, "vectors": values.tolist()}  # fmt: skip
+
+
+def test_rows_that_were_measured_before_vectors_were_kept_draw_norms(drawn_figures, tmp_path):
+    kept, before = (some_vectors(seed, 0) for seed in range(2))
+    del before["vectors"]
+    maps.draw_maps([before], tmp_path)
+    assert set(drawn_figures) == {"m1-rpe"}
+    maps.draw_maps([kept, before], tmp_path)
+    assert "2 seeds" in drawn_figures["m1-rpe"].get_suptitle()
+    assert "1 seed," in drawn_figures["m1-rpe-vectors"].get_suptitle()
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("uniform", [0, 2])
+def test_heat_maps_show_distance_by_coordinate_on_one_scale(seeds, layers, uniform, drawn_figures, tmp_path):
+    rows = [some_vectors(seed, layer, uniform) for seed in range(seeds) for layer in range(layers)]
+    maps.draw_maps(rows, tmp_path)
+    figure = drawn_figures["m1-rpe-vectors"]
+    *panels, bar = figure.axes
+    assert len(panels) == seeds * layers and bar.get_ylabel() == "value"
+    assert f"{seeds} seed" in figure.get_suptitle()
+    for panel in panels:
+        distant, *apart = panel.images
+        assert distant.get_clim() == (-2, 2)
+        assert (distant.get_array() == np.array(rows[0]["vectors"])[:5].T).all()
+        assert distant.get_extent() == [-2.5, 2.5, 0.5, 4.5]
+        assert [image.get_extent()[:2] for image in apart] == [[4.5, 6.5]] * (uniform > 0)
+        assert all(-2 <= tick <= 2 for tick in panel.get_xticks())
+        assert panel.get_xlim() == (-2.5, 6.5 if uniform else 2.5)
+
+
+def test_vectors_that_are_all_zero_are_drawn(drawn_figures, tmp_path):
+    maps.draw_maps([some_vectors(0, 0) | {"vectors": np.zeros((5, 4)).tolist()}], tmp_path)
+    assert drawn_figures["m1-rpe-vectors"].axes[0].images[0].get_clim() == (-1, 1)
 
 
 def test_maps_that_start_at_zero_are_one_line(tmp_path, monkeypatch):

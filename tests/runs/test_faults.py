@@ -69,7 +69,7 @@ import os, random, signal, sys, time
 from pathlib import Path
 import torch
 torch.set_num_threads(1)
-import accelerate  # which every child would have to import otherwise
+import accelerate, torch._dynamo  # which every child would have to import otherwise
 from digitwise.runs.folder import Run
 from digitwise.runs.training import train
 

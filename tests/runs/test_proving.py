@@ -41,7 +41,7 @@ def test_training_goes_on_until_its_limit_and_tells_what_is_wrong(tmp_path):
 
 
 def test_an_interrupted_training_is_the_same_training(tmp_path):
-    whole, parts = (Run.create(tmp_path / name, small("division")) for name in ("whole", "parts"))
+    whole, parts = (Run.create(tmp_path / name, small("division", most=80)) for name in ("whole", "parts"))
     train(whole)
 
     class Halt(Exception):
@@ -71,10 +71,24 @@ def test_practice_is_short_and_of_the_kinds_of_the_batch():
         mixed = prover.mix(problems, rng)
         assert len(mixed) == 16 and {k for k, _ in mixed.by_kind()} == {kind}
         assert set(task.render(mixed)[-2:]) <= set(prover.practice)
-    report = prover.check(experiment.build())
+    report = prover.check(experiment.build(), 60)
     assert not is_enough(report)
     assert all(len(n) <= 5 for text in prover.practice for n in text.split())
     assert Source(experiment, prover).draws(3)[0].tokens.shape[0] == 16 // experiment.training.draws
+
+
+def test_a_schedule_that_leads_to_nothing_begins_again(tmp_path):
+    """With bits that are soft to the end of the schedule there is no check in the first 60 steps of each."""
+    experiment = small("sum", steps=60, most=200)
+    experiment = replace(experiment, architecture=replace(experiment.architecture, hard=1.0))
+    run = Run.create(tmp_path / "run", experiment)
+    train(run)
+    assert [row["step"] for row in run.metrics() if "verdict" in row] == [100, 200]
+    prover = Prover(experiment, experiment.build())
+    prover.check(experiment.build(), 50)
+    assert prover.began == 0
+    prover.check(experiment.build(), 100)
+    assert prover.began == 100 == Prover(experiment, experiment.build(), prover.state()).began
 
 
 def test_a_mean_of_weights_cannot_be_proven():

@@ -161,7 +161,7 @@ def test_seeds_are_one_curve_and_labels_say_what_was_trained(tmp_path):
     path, labels = results.draw_tested(trained, SUITES["uniform"], "run", tmp_path / "figure.svg")
     assert labels == ["relative positions", "absolute positions"]
     text = path.read_text()  # words stay words in a drawing
-    assert "100 problems per point and seed, 3 seeds" in text and "lengths in training" in text
+    assert "100 problems per point and seed, 1 to 3 seeds" in text and "lengths in training" in text
     assert "2 summands: exact match on the uniform suite" in text and "folder" not in text
 
 

@@ -6,12 +6,15 @@ needs("ray")
 
 import json  # noqa: E402
 import os  # noqa: E402
+import runpy  # noqa: E402
 import signal  # noqa: E402
+import socket  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
 import time  # noqa: E402
 from dataclasses import replace  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import pytest  # noqa: E402
 import torch  # noqa: E402
@@ -29,7 +32,10 @@ from digitwise.sweeps.place import Place  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray has its own
 RAY = Where("ray")
 #: Long enough that a kill comes in the middle.
-LONGER = with_training(steps=100, checkpoints=10, save_seconds=0.0)
+LONGER = with_training(steps=40, checkpoints=4, save_seconds=0.0)
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    CLIENTS = free.getsockname()[1]  # the port of the server for clients
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +44,8 @@ def cluster():
     import ray
     from ray.cluster_utils import Cluster
 
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    head = {"num_cpus": 1, "ray_client_server_port": CLIENTS}
+    found = Cluster(initialize_head=True, head_node_args=head)
     found.add_node(num_cpus=1)
     ray.init(address=found.address, log_to_driver=False)
     yield found
@@ -79,15 +86,18 @@ def test_a_killed_worker_loses_nothing(cluster, tmp_path):
     assert again.stat().st_ino == killed["inode"], "it was trained from the start"
     (seed,) = [one.experiment.seed for one in work if one.name == killed["name"]]
     train(straight := Run.create(tmp_path / "straight", replace(LONGER, seed=seed)))
-    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(100)
-    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(100).items())
+    ours = Run.open(tmp_path / killed["name"]).load_checkpoint(40)
+    assert all(torch.equal(ours[name], tensor) for name, tensor in straight.load_checkpoint(40).items())
 
 
-def test_code_of_ones_own_travels_to_the_workers(cluster, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_client_of_a_cluster_sends_its_own_code(cluster, tmp_path):
+    """From another process, by `ray://`; the file stands in a folder that the workers do not work in."""
     (tmp_path / "mine.py").write_text(OWN)
-    command = ["sweep", "canvas20", "--profile", "smoke", "--arm", "absolute", "--encoding", "mine.py:Sides,relative"]
-    assert main([*command, "--on", "ray", "--out", str(tmp_path / "runs")]) == 0
+    grid = ["sweep", "canvas20", "--profile", "smoke", "--arm", "absolute", "--encoding", "mine.py:Sides,relative"]
+    command = [sys.executable, "-m", "digitwise", *grid, "--on", f"ray://127.0.0.1:{CLIENTS}", "--json"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert [row["state"] for row in json.loads(result.stdout)] == ["finished"] * 2
     found = {json.loads(path.read_text())["experiment"]["encoding"].get("from")
              for path in (tmp_path / "runs").glob("canvas20/*/config.json")}  # fmt: skip
     assert found == {"mine.py:Sides", None}
@@ -105,9 +115,22 @@ def test_reproduce_and_compare_go_to_the_cluster(cluster, tmp_path, capsys):
     assert all(record["process"] != here["process"] for record in claims.records(Place(tmp_path / "compare")).values())
 
 
+@pytest.mark.slow
+def test_an_address_where_nobody_answers_is_one_line(tmp_path):
+    grid = ["sweep", "m1-ape", "--profile", "smoke", "--on", "ray://127.0.0.1:1", "--out", str(tmp_path)]
+    result = subprocess.run([sys.executable, "-m", "digitwise", *grid], capture_output=True, text=True)
+    assert result.returncode == 2 and result.stderr.count("\n") == 1, result.stderr
+    assert "--on ray://127.0.0.1:1: no cluster answers there" in result.stderr
+
+
 def test_a_memory_of_one_process_is_refused(cluster):
     with pytest.raises(ValueError, match="a place that all share"):
         drive.run([job(0)], Place("memory://runs"), RAY)
+
+
+def test_the_benchmark_runs(cluster, capsys):
+    measure = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "sweep_on_ray.py"))["measure"]
+    assert len(measure(2, 1)) == 1 and "ratio" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Many runs: named by what they are, each done once, and all of them ready to be gone on with."""
 
+import errno
 import json
 import os
 import signal
@@ -196,6 +197,31 @@ def test_a_place_that_nobody_knows_is_refused():
         Place("nosuch://bucket/runs")
 
 
+def test_a_place_that_does_not_answer_is_refused(monkeypatch):
+    def answer(*_) -> None:
+        raise RuntimeError("Unable to\nlocate credentials")
+
+    monkeypatch.setattr(fsspec.get_filesystem_class("memory"), "exists", answer)
+    with pytest.raises(ValueError, match="--out memory://runs: Unable to locate credentials"):
+        Place("memory://runs")
+
+
+def test_a_store_that_does_not_say_what_it_refused_creates_a_file_once(monkeypatch):
+    """Those like S3 refuse with an error that is not a FileExistsError."""
+    place = Place("memory://refused")
+    assert place.create({}, "a.json")
+
+    def refuse(*_, **__) -> None:
+        raise OSError(errno.EINVAL, "a condition was not met")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fsspec.get_filesystem_class("memory"), "pipe_file", refuse)
+        assert not place.create({}, "a.json")
+        with pytest.raises(OSError, match="a condition"):
+            place.create({}, "b.json")
+    place.files.rm("/refused", recursive=True)
+
+
 # Claims
 
 
@@ -216,6 +242,18 @@ def test_of_several_who_claim_a_run_one_gets_it(place):
         for thread in threads:
             thread.join()
         assert sum(claim is not None for claim in found) == 1
+
+
+def test_claims_of_many_runs_are_listed_at_once(place, monkeypatch):
+    """Not one by one: on an address of a cloud each would be two requests."""
+    for seed in range(4):
+        Watch(place).take(job(seed), "one").close("stopped")
+    Watch(place).take(job(0), "two")
+    alone = {job(seed).name: claims.latest(place, job(seed).name)[1] for seed in range(4)}
+    place.create("not a record", ".claims", "broken", "1.json")
+    monkeypatch.setattr(Place, "names", lambda *_: pytest.fail("listed one by one"))
+    assert claims.records(place) == alone and alone[job(0).name]["driver"] == "two"
+    assert claims.records(place, {job(2).name, "nobody"}) == {job(2).name: alone[job(2).name]}
 
 
 def test_a_claim_of_another_machine_is_taken_over_when_it_beats_no_more(place, monkeypatch):
@@ -298,13 +336,13 @@ def test_ctrl_c_leaves_everything_ready_to_be_gone_on_with(tmp_path):
     command = [sys.executable, "-m", "digitwise", *SWEEP[:4], *slow]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
     deadline = time.monotonic() + 600
-    while not list(tmp_path.glob("m1-rpe*/*/metrics.jsonl")) and time.monotonic() < deadline:
+    while not any(path.stat().st_size for path in tmp_path.glob("m1-rpe/*/metrics.jsonl")):  # in its last stage
+        assert time.monotonic() < deadline
         time.sleep(0.1)
-    time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130 and "the same command goes on from here" in said
-    assert list(tmp_path.glob("m1-rpe*/*/state.safetensors"))
+    assert list(tmp_path.glob("m1-rpe/*/state.safetensors"))
     rows = json.loads(digitwise("sweep", "status", "--out", tmp_path, "--json").stdout)
     assert sorted(row["state"] for row in rows) == ["stopped", "waiting"]
 

@@ -22,7 +22,7 @@ from digitwise.runs.engine import seeded
 from digitwise.runs.files import save_weights
 from digitwise.tasks import Task
 
-LIGHT, HEAVY = 1e-4, 1.0
+LIGHT, HEAVY = 1e-3, 2.0
 """The least and the largest disturbance, as shares of the mean size of each matrix."""
 HARD = 1000
 

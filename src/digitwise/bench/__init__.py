@@ -14,7 +14,7 @@ from digitwise.bench.reaching import time_to_accuracy
 from digitwise.bench.results import worse
 from digitwise.bench.scores import scores
 from digitwise.bench.solving import growth, solve
-from digitwise.bench.step import step
+from digitwise.bench.step import compiled, step
 from digitwise.runs.engine import environment
 
 BENCHMARKS: dict[str, Callable[[Session], list[Row]]] = {
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[Session], list[Row]]] = {
     "samplers": samplers,
     "scores": scores,
     "step": step,
+    "compiled": compiled,
     "solve": solve,
     "growth": growth,
     "time-to-accuracy": time_to_accuracy,

@@ -11,7 +11,7 @@ import torch
 
 from digitwise.bench.measure import Row, Session, spread
 from digitwise.models import Model
-from digitwise.models.attention import fold
+from digitwise.models.attention import fold, sharpen
 from digitwise.paper import arms
 from digitwise.paper.stages import grown
 from digitwise.plots import QUIET, legend_below, look, new_figure, save
@@ -41,8 +41,8 @@ class Trial(NamedTuple):
 
 
 def time_to_accuracy(session: Session) -> list[Row]:
-    """Training alone is timed. It is watched on validation problems every 50 steps, and ends when all its targets are
-    reached, when the recipe's falling rate has come to zero, or at the limit."""
+    """Training alone is timed, in all its stages. It is watched on validation problems every 50 steps, and ends when
+    all its targets are reached, with its last stage, or at the limit."""
     points = [point for trial in trials(session.smoke) for seed in SEEDS for point in watch(trial, seed, session)]
     rows: list[Row] = []
     for target in LONGER:
@@ -80,12 +80,10 @@ def note(sides: dict[str, dict[str, Any]], minutes: float) -> str:
 
 
 def trials(smoke: bool) -> Iterator[Trial]:
-    """The relative model, trained on a small canvas and grown to the one that a target needs, and the model without."""
+    """The relative model in its stages, grown to the canvas that a target needs, and the model without a canvas."""
     profile = "smoke" if smoke else "cpu"
-    relative, columns = arms("a2", profile)["relative"], arms("beyond-addition", profile)["addition"]
-    factor = relative.training.factor
-    while relative.after is not None:
-        relative = relative.after
+    last, columns = arms("a2", profile)["relative"], arms("beyond-addition", profile)["addition"]
+    relative, factor = last.after or last, last.training.factor  # the last stage only grows
     larger = {name: grown(relative, name.replace(" ", "-"), canvas, (), factor) for name, canvas in CANVAS.items()}
     for side, trained, tested in (
         ("relative", relative, larger), ("columns", columns, dict.fromkeys(LONGER, columns))
@@ -96,58 +94,70 @@ def trials(smoke: bool) -> Iterator[Trial]:
         })  # fmt: skip
 
 
-def as_tested(model: Model, trained: Experiment, tested: Experiment) -> Model:
-    """The model on the canvas of its test."""
+def stages(experiment: Experiment) -> list[Experiment]:
+    """An experiment and those that it goes on from, the first one first."""
+    return [*(stages(experiment.after) if experiment.after else []), experiment]
+
+
+def as_tested(model: Model, stage: Experiment, step: int, tested: Experiment) -> Model:
+    """The model after a step of a stage, on the canvas of its test."""
     if tested.after is None:
         return model
     larger = tested.build()
-    larger.grow_from(model, trained.located(), tested.located())
-    fold(larger, tested.training.factor)
+    larger.grow_from(model, stage.located(), tested.located())
+    fold(larger, tested.training.factor * stage.training.sharpness_at(step))
     return larger
 
 
 def watch(trial: Trial, seed: int, session: Session) -> list[dict[str, Any]]:
     """Train from scratch, and return the accuracy on each target over the seconds of training."""
-    experiment = replace(trial.experiment, seed=seed)
-    training = experiment.training
-    with seeded(seed, "weights"):
-        model = experiment.build()
-    set_dropout(model, training.dropout)
-    optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
-    engine = Engine(model, optimizer, training.precision)
-    average, source = Average(engine.plain_model, training.average), Source(experiment)
-    engine.model.train()
-
-    def loss_on(batch: Batch) -> torch.Tensor:
-        tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
-        return loss_of(engine.model(tokens, batch.coordinates), targets)
-
-    label = f"{trial.side}, {' and '.join(trial.targets)}, seed {seed}"
     points: list[dict[str, Any]] = []
-    waiting, seconds, step = set(trial.targets), 0.0, 0
-    # A constant rate has no end, so the limit alone decides.
-    while waiting and seconds < 60 * session.minutes and (training.schedule == "constant" or step < training.steps):
-        began = time.perf_counter()
-        for _ in range(5 if session.smoke else EVERY):
-            with seeded(seed, "dropout", step, 0):
-                engine.step([partial(loss_on, source.batch(step))], rate_at(step, training), training.clip)
+    waiting, seconds, before = set(trial.targets), 0.0, None
+    limit, every = 60 * session.minutes, 5 if session.smoke else EVERY
+    for stage in stages(replace(trial.experiment, seed=seed)):
+        training, source = stage.training, Source(stage)
+        with seeded(seed, "weights"):
+            model = stage.build()
+        if before is not None:
+            model.grow_from(*before, stage.located())
+        set_dropout(model, training.dropout)
+        optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
+        engine = Engine(model, optimizer, training.precision)
+        average = Average(engine.plain_model, training.average)
+        engine.model.train()
+        for step in range(training.steps):
+            began = time.perf_counter()
+            sharpen(engine.plain_model, training.sharpness_at(step))
+            with seeded(seed, "dropout", stage.steps_before + step, 0):
+                losses = [partial(loss_on, engine, source.batch(step))]
+                engine.step(losses, rate_at(step, training), training.clip)
             average.update(engine.plain_model, step)
-            step += 1
-        seconds += time.perf_counter() - began
-        for target, tested in trial.targets.items():
-            accuracy = validate(as_tested(average.model, experiment, tested), replace(tested, seed=seed))
-            points.append(
-                {
-                    "side": trial.side, "target": target, "seed": seed, "step": step,
-                    "seconds": round(seconds, 1), "accuracy": round(accuracy, 4),
-                }
-            )  # fmt: skip
-            if accuracy >= GOAL:
-                waiting.discard(target)
-        latest = {p["target"]: p["accuracy"] for p in points}
-        shown = ", ".join(f"{target} {accuracy:.2f}" for target, accuracy in latest.items())
-        session.progress(label, int(seconds), int(60 * session.minutes), shown)
+            seconds += time.perf_counter() - began
+            if (step + 1) % every:
+                continue
+            for target, tested in trial.targets.items():
+                accuracy = validate(as_tested(average.model, stage, step + 1, tested), replace(tested, seed=seed))
+                points.append(
+                    {
+                        "side": trial.side, "target": target, "seed": seed, "step": stage.steps_before + step + 1,
+                        "seconds": round(seconds, 1), "accuracy": round(accuracy, 4),
+                    }
+                )  # fmt: skip
+                if accuracy >= GOAL:
+                    waiting.discard(target)
+            shown = ", ".join(f"{p['target']} {p['accuracy']:.2f}" for p in points[-len(trial.targets) :])
+            session.progress(f"{trial.side}, seed {seed}", int(seconds), int(limit), shown)
+            if not waiting or seconds >= limit:
+                return points
+        sharpen(average.model, 1.0)
+        fold(average.model, training.sharpness_at(training.steps))
+        before = average.model, stage.located()
     return points
+
+
+def loss_on(engine: Engine, batch: Batch) -> torch.Tensor:
+    tokens, targets = (torch.as_tensor(part, device=engine.device) for part in batch[:2])
+    return loss_of(engine.model(tokens, batch.coordinates), targets)
 
 
 def draw(result: dict[str, Any], path: Path) -> Path:

@@ -52,7 +52,7 @@ def attention(side: str, canvas: int, batch: int) -> Callable[[], Any]:
 
 
 class Ours(nn.Module):
-    """The encoder's own attention, without its projections."""
+    """The encoder's own attention, without its projections, which also scale the queries at no cost of their own."""
 
     def __init__(self, coordinates: Coordinates, extent: Extent):
         super().__init__()

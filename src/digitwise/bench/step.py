@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
+from statistics import median
 from typing import Any, cast
 
 import torch
 
-from digitwise.bench.measure import Row, Session, row
+from digitwise.bench.measure import Row, Session, row, timed
 from digitwise.bench.references import Expanded, columns_floor, encoder_floor
 from digitwise.data import UniformLengths, UniformValues
 from digitwise.models import Architecture, Columns
@@ -43,6 +44,23 @@ def step(session: Session) -> list[Row]:
     return rows
 
 
+def compiled(session: Session) -> list[Row]:
+    """Whether `torch.compile` pays, for models with relative positions. Its first step compiles, and is counted apart,
+    with the number of steps that repay it. Columns are left out: their waves have other sizes in every batch."""
+    rows, sizes = [], on_canvas()
+    for case in session.chosen(list(sizes), list(sizes)[1:], ["3 layers of 96, canvas 20"]):
+        experiment = replace(sizes[case], architecture=SMOKE) if session.smoke else sizes[case]
+        # To see that everything runs, the graph is traced but not compiled.
+        backend = "aot_eager" if session.smoke else "inductor"
+        sides = {"as it is": one_step(experiment), "compiled": one_step(experiment, backend)}
+        compiling = timed(sides["compiled"])
+        seconds = session.seconds(case, sides)
+        gain = median(a - b for a, b in zip(seconds["as it is"], seconds["compiled"], strict=True))
+        repaid = f"repaid after {compiling / gain:,.0f} steps" if gain > 0 else "never repaid"
+        rows.append(row(case, "seconds", seconds, [("compiled", "as it is")], note=f"{compiling:.0f} s, {repaid}"))
+    return rows
+
+
 SMOKE = Architecture(layers=1, width=16, heads=2)
 
 
@@ -66,11 +84,14 @@ def in_columns() -> dict[str, Experiment]:
     }
 
 
-def one_step(experiment: Experiment) -> Callable[[], Any]:
-    """Return a call that trains a new model of an experiment by one step, on its first batches in turns."""
+def one_step(experiment: Experiment, backend: str = "") -> Callable[[], Any]:
+    """Return a call that trains a new model of an experiment by one step, on its first batches in turns. With a backend
+    the model is compiled by it."""
     training = experiment.training
     with seeded(experiment.seed, "weights"):
         model = experiment.build()
+    if backend:
+        model.compile(backend=backend)
     engine = Engine(model, OPTIMIZERS[training.optimizer](model, training.rate, training.decay), training.precision)
     engine.model.train()
     source = Source(experiment)

@@ -111,7 +111,8 @@ def parser() -> Parser:
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder to look for runs in")
 
     sub = command("figure", models.figure, "Draw tested runs by length, or how they learned; or a learned machine.")
-    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help='run folders; or "machine" and a proven model')
+    several = 'run folders; or one folder of results, to draw all of its figures anew; or "machine" and a proven model'
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=several)
     sub.add_argument("--suite", default="uniform")
     sub.add_argument("--by", choices=["run", "checkpoint"], help="one curve per run or checkpoint; default: what fits")
     sub.add_argument("--curve", choices=["loss", "validation"], help="draw this over the steps of training instead")
@@ -121,7 +122,7 @@ def parser() -> Parser:
     sub.add_argument("recipes", nargs="*", metavar="RECIPE")
     sub.add_argument("--all", action="store_true", help="every recipe, the quick ones first; go on where it stopped")
     sub.add_argument("--profile", default="cpu", help="paper, cpu or smoke")
-    sub.add_argument("--seeds", help="training seeds, for instance 0-2 or 0,3; by default as many as the recipe says")
+    sub.add_argument("--seeds", help="training seeds, for instance 0-2 or 0,3; by default those of the recipe")
     sub.add_argument("--out", type=Path, default=Path("runs"), help="folder for the run folders")
     sweep.cluster(sub)
 

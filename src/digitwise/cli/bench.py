@@ -10,7 +10,7 @@ from digitwise.cli.terminal import Bar, show
 if TYPE_CHECKING:
     from digitwise.bench.measure import Session
 
-NAMES = ("data", "samplers", "scores", "step", "solve", "growth", "time-to-accuracy")
+NAMES = ("data", "samplers", "scores", "step", "compiled", "solve", "growth", "time-to-accuracy")
 
 
 def add_options(sub: argparse.ArgumentParser) -> None:

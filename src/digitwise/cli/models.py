@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from digitwise import tables
-from digitwise.cli import proof
+from digitwise.cli import pages, proof
 from digitwise.cli.science import marked
 from digitwise.cli.sweep import where
 from digitwise.cli.terminal import Bar, parse_numbers, show
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def train(options: argparse.Namespace) -> int | None:
     from digitwise.config import describe, did_you_mean, override
     from digitwise.paper import arms
-    from digitwise.runs.engine import refuse_tracker
     from digitwise.runs.folder import Run, is_main_process, refuse_taken
     from digitwise.runs.places import home, seconds
+    from digitwise.runs.tracking import refuse_tracker
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
     from digitwise.runs.written import CHOICES
@@ -184,6 +184,8 @@ def figure(options: argparse.Namespace) -> None:
 
     if str(options.runs[0]) == "machine" and not options.runs[0].exists():
         return proof.draw_machine(options)
+    if len(options.runs) == 1 and options.runs[0].is_dir() and not (options.runs[0] / "config.json").is_file():
+        return pages.redraw(options)
     for name in map(str, options.runs):
         if name in ("complexity", "theory") and not Path(name).exists():
             raise ValueError(f"figure draws run folders, and '{name}' is a recipe: digitwise reproduce {name}")

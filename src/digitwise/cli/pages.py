@@ -1,4 +1,4 @@
-"""Commands that show: a local page to play with, and a report to send."""
+"""Commands that show: a local page to play with, a report to send, and figures drawn anew."""
 
 import argparse
 from collections.abc import Callable
@@ -56,3 +56,15 @@ def report(options: argparse.Namespace) -> None:
     document: dict[str, Any] = write(options.runs or [Path("runs")], options.to, options.profile, bar)
     bar.close()
     show(options, document, None, "\n".join(document["files"]))
+
+
+def redraw(options: argparse.Namespace) -> None:
+    """`digitwise figure` with a folder of results."""
+    from digitwise.paper import kept
+
+    if options.to or options.curve or options.by:
+        raise ValueError(f"{options.runs[0]} has several figures, each drawn where it stands: leave out the options")
+    bar = Bar()
+    drawn = [str(path) for path in kept.redraw(options.runs[0], progress=bar)]
+    bar.close()
+    show(options, {"figures": drawn}, None, "\n".join(drawn))

@@ -39,7 +39,7 @@ def cluster(sub: argparse.ArgumentParser) -> None:
 
 def where(options: argparse.Namespace) -> "Where":
     """What `cluster` has asked for."""
-    from digitwise.runs.engine import refuse_tracker
+    from digitwise.runs.tracking import refuse_tracker
     from digitwise.sweeps.drive import Where
 
     refuse_tracker(options.track)

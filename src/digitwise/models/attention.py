@@ -59,18 +59,20 @@ class Attention(nn.Module):
         """The output `[B, N, W]`, and the weights `[B, H, N, N]`. Queries may be fewer than keys and values. `angles`
         are of queries and of keys."""
         q_BHND, k_BHND, v_BHND = self._by_head(query_BNW, key_BNW, value_BNW)
-        if self.sharpness != 1:
-            q_BHND = q_BHND * self.sharpness
         attended_BNW, weights_BHNN = attend(q_BHND, k_BHND, v_BHND, positional, self.dropout, angles)
         return self.out(attended_BNW), weights_BHNN
 
     def _by_head(self, *inputs_BNW: Tensor) -> Iterator[Tensor]:
-        """Queries, keys and values `[B, H, N, D]`: one product for those that read the same input."""
-        parts = zip((self.query, self.key, self.value), inputs_BNW, strict=True)
-        for _, group in groupby(parts, key=lambda part: id(part[1])):
-            linears, (x_BNW, *_) = zip(*group, strict=True)
-            weight, bias = (torch.cat([getattr(part, name) for part in linears]) for name in ("weight", "bias"))
-            joined_BNPHD = nn.functional.linear(x_BNW, weight, bias).unflatten(-1, (len(linears), self.heads, -1))
+        """Scaled queries, keys and values `[B, H, N, D]`: one product for those that read the same input."""
+        scale = self.sharpness / math.sqrt(self.query.out_features // self.heads)
+        # Scaled weights make scaled queries, and there are far fewer weights than entries of queries.
+        query = self.query.weight * scale, self.query.bias * scale
+        linears = [query, *((part.weight, part.bias) for part in (self.key, self.value))]
+        for _, group in groupby(range(3), key=lambda n: [x_BNW is inputs_BNW[n] for x_BNW in inputs_BNW]):
+            chosen = list(group)
+            weight, bias = map(torch.cat, zip(*(linears[n] for n in chosen), strict=True))
+            x_BNW = inputs_BNW[chosen[0]]
+            joined_BNPHD = nn.functional.linear(x_BNW, weight, bias).unflatten(-1, (len(chosen), self.heads, -1))
             yield from joined_BNPHD.permute(2, 0, 3, 1, 4).unbind()
 
 
@@ -98,8 +100,8 @@ def attend(
     dropout: Callable[[Tensor], Tensor],
     angles: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """What queries collect of the values `[B, N, W]`, and by which weights."""
-    q_BHND = (q_BHND / math.sqrt(q_BHND.shape[-1])).contiguous()  # two products read it
+    """What queries, already scaled, collect of the values `[B, N, W]`, and by which weights."""
+    q_BHND = q_BHND.contiguous()  # two products read it
     # What the encoding adds is a product with queries that are not rotated.
     turned_BHND, k_BHND = map(rotated, (q_BHND, k_BHND), angles) if angles else (q_BHND, k_BHND)
     scores_BHNN = turned_BHND @ k_BHND.mT

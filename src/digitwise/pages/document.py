@@ -22,12 +22,17 @@ h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); } figure { margin
 figure svg, figure img { max-width: 100%; height: auto; background: white; } figcaption { color: var(--soft); }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .2rem .7rem .2rem 0; border-bottom: 1px solid var(--line); }
-th, td { overflow-wrap: normal; } .number { text-align: right; } summary { cursor: pointer; }
+th, td { overflow-wrap: normal; } .number { text-align: right; } .words { min-width: 16rem; }
+nav ul { columns: 24rem; padding-left: 1.2rem; } a { color: inherit; } summary { cursor: pointer; }
 .holds, .proven { color: var(--good); font-weight: 600; } .fails, .refuted { color: var(--bad); font-weight: 600; }
 .inconclusive, .open { color: var(--open); font-weight: 600; }
 @media print { details > * { display: block; } }
 """
 VERDICTS = ("holds", "fails", "inconclusive", "not run", "proven", "refuted", "open")
+WORDS = 40
+"""Letters from which on a cell needs some width, or a narrow screen makes a tower of it."""
+FEW = 4
+"""Headings up to which a page needs no contents."""
 
 
 class Block:
@@ -48,7 +53,7 @@ class Heading(Block):
     level: int = 2
 
     def html(self, number: int) -> str:
-        return f"<h{self.level}>{escape(self.text)}</h{self.level}>"
+        return f'<h{self.level} id="part-{number}">{escape(self.text)}</h{self.level}>'
 
     def markdown(self, figures: Path, number: int) -> str:
         return f"{'#' * self.level} {self.text}"
@@ -73,8 +78,12 @@ class Table(Block):
 
     def html(self, number: int) -> str:
         columns, cells = tables.cells(self.rows)
-        numeric = [all(tables.is_number(row.get(name)) for row in self.rows) for name in columns]
-        lines = [_line("th", columns, numeric), *(_line("td", row, numeric) for row in cells)]
+        kinds = [
+            "number" if all(tables.is_number(row.get(name)) for row in self.rows)
+            else "words" if max(len(row[place]) for row in cells) > WORDS else ""
+            for place, name in enumerate(columns)
+        ]  # fmt: skip
+        lines = [_line('th scope="col"', columns, kinds), *(_line("td", row, kinds) for row in cells)]
         table = '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"
         return f"<details>\n<summary>{escape(self.folded)}</summary>\n{table}\n</details>" if self.folded else table
 
@@ -122,6 +131,9 @@ class Document:
 
     def html(self) -> str:
         title, body = escape(self.title), "\n".join(block.html(n) for n, block in enumerate(self.blocks))
+        parts = [(n, block.text) for n, block in enumerate(self.blocks) if isinstance(block, Heading)]
+        links = "\n".join(f'<li><a href="#part-{n}">{escape(text)}</a></li>' for n, text in parts)
+        body = f'<nav aria-label="Contents">\n<ul>\n{links}\n</ul>\n</nav>\n{body}' if len(parts) > FEW else body
         screen = '<meta name="viewport" content="width=device-width, initial-scale=1">'
         head = f'<meta charset="utf-8">\n{screen}\n<title>{title}</title>\n<style>{STYLE}</style>'
         page = f"<head>\n{head}\n</head>\n<body>\n<h1>{title}</h1>\n{body}\n</body>"
@@ -133,11 +145,12 @@ class Document:
         return "\n\n".join([f"# {self.title}", *parts]) + "\n"
 
 
-def _line(tag: str, values: Sequence[str], numeric: Sequence[bool]) -> str:
+def _line(tag: str, values: Sequence[str], kinds: Sequence[str]) -> str:
     """A row of a table: numbers to the right, verdicts in their colour."""
-    kinds = [
-        "number" if is_number else next((verdict for verdict in VERDICTS if value.startswith(verdict)), "")
-        for value, is_number in zip(values, numeric, strict=True)
+    classes = [
+        kind or next((verdict for verdict in VERDICTS if value.startswith(verdict)), "")
+        for value, kind in zip(values, kinds, strict=True)
     ]
-    cells = [f'<{tag} class="{kind}">{escape(value)}</{tag}>' for value, kind in zip(values, kinds, strict=True)]
+    end = tag.partition(" ")[0]
+    cells = [f'<{tag} class="{kind}">{escape(value)}</{end}>' for value, kind in zip(values, classes, strict=True)]
     return f"<tr>{''.join(cells)}</tr>".replace(' class=""', "")

@@ -15,9 +15,9 @@ from digitwise.config import describe
 from digitwise.data import SUITES
 from digitwise.machines import certificate
 from digitwise.pages.document import Document, Figure, Heading, Table, Text
-from digitwise.paper import RECIPES, Recipe, reproduction
+from digitwise.paper import RECIPES, Recipe, kept, reproduction
 from digitwise.paper.claims import CLAIMS
-from digitwise.paper.evidence import NOT_RUN, Evidence, NotRun
+from digitwise.paper.evidence import NOT_RUN
 from digitwise.plots import drawn_as, plural
 from digitwise.runs import results
 from digitwise.runs.folder import Run
@@ -26,10 +26,23 @@ from digitwise.runs.words import in_words
 from digitwise.tables import flat, replacing
 
 Report = Callable[[str, int, int, str], None]
-MEASURED = {"theory"}
-"""Analyses whose figures need more than the kept rows."""
 NUMBERS = 6
 """Numbers of a claim that are shown; `digitwise claims --json` has all."""
+#: What figures of analyses show, by the names of their files; those that are named like a recipe have its title.
+SHOWN = {
+    "loss_iter_m1": "Training loss, m = 1", "loss_iter": "Training loss, m = 5",
+    "gener_pos_m1": "Loss by position, m = 1", "gener_pos": "Loss by position, m = 5",
+    "p_ape": "Inner products of positional vectors, APE", "p_aug": "Inner products of positional vectors, APE + shifts",
+    "p_rpe": "What RPE learns for each lag", "other_weights": "Loss by position for other weights",
+    "scaling": "Loss of APE + shifts by what windows miss", "psd": "Floor of the training loss of APE",
+    "full": "Factored and full models from the same start", "leak": "Attention to far digits, and exact match",
+    "fixed-map": "Share of answers that change with a digit, by its place", "proof": "Minutes until a proof",
+    "wiring": "Gates by the offset of the place that is heard",
+    "complexity-cascade-5": "Cascade lengths of 5-digit sums",
+    "complexity-cascade-50": "Cascade lengths of 50-digit sums",
+    "complexity-levels-5": "Levels of 1 x 5-digit products",
+    "complexity-levels-20": "Levels of 1 x 20-digit products",
+}  # fmt: skip
 
 
 def write(
@@ -95,9 +108,7 @@ def about_results(root: Path, folder: Path, profile: str, progress: Report) -> D
     judged = [row for row in verdicts if row["verdict"] != NOT_RUN]
     if judged:
         document.add(Heading("Claims"), Text(_summary(verdicts)), Table([_claim(row) for row in verdicts]))
-    # Recipes may stand in folders of their own, as those beyond the paper do.
-    roots = dict.fromkeys([root, *(run.folder.parent.parent for run in runs)])
-    found = [(place, recipe) for place in roots for recipe in RECIPES.values()]
+    found = list(kept.recipes_below(root))
     for number, (place, recipe) in enumerate(found, start=1):
         for block in _recipe(place, recipe, profile, folder / str(number)):
             document.add(block)
@@ -133,43 +144,42 @@ def _number(number: dict[str, Any]) -> str:
 
 def _recipe(root: Path, recipe: Recipe, profile: str, folder: Path) -> Iterator[Heading | Text | Figure | Table]:
     """The figures and tables of one recipe, if it was run."""
-    if recipe.analysis:
-        rows = results.load_measured(root / recipe.name)
-        if rows is None:
-            return
-        yield from (Heading(recipe.title), Text(recipe.what))
-        for path in _drawn(recipe, rows, root / recipe.name, folder):
-            yield Figure(path, f"{recipe.title} ({path.stem})")
-        short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 3} for row in rows]
+    measured = results.load_measured(root / recipe.name) if recipe.analysis else None
+    runs = {} if recipe.analysis else kept.runs_of(root, recipe, profile)
+    if measured is None and not runs:
+        return
+    yield Heading(f"{recipe.title} ({recipe.name})")  # claims call it by this name
+    if more := recipe.what.removeprefix(recipe.title).lstrip(":. "):
+        yield Text(more[0].upper() + more[1:])
+    drawn = kept.draw(root, recipe, profile, folder)
+    if measured is not None:
+        for path in drawn or _as_kept(root / recipe.name):
+            model = RECIPES.get(path.stem.removesuffix("-vectors"), recipe).title
+            what = "the vectors" if path.stem.endswith("-vectors") else "lengths of the vectors"
+            yield Figure(path, SHOWN.get(path.stem) or f"{model}: {what}")
+        short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 3} for row in measured]
         yield Table(short, folded=f"{len(short)} measured rows")
         return
-    runs = _runs(root, recipe, profile)
-    if not any(runs.values()):
-        return
-    chosen = {arm: group for arm, group in runs.items() if group}
-    yield from (Heading(recipe.title), Text(recipe.what))
-    for path in reproduction.draw(chosen, recipe, folder):
-        yield Figure(path, f"{recipe.title}: {path.stem}. Medians over seeds, each seed a thin line.")
+    seeds = max(map(len, runs.values()))
+    over = f"medians of up to {seeds} seeds, each seed a thin line" if seeds > 1 else "one seed, 95 % intervals shaded"
+    for path in drawn:
+        yield Figure(path, f"{_by_what(path.stem)}: {over}.")
     for name, which in (("last checkpoint", "last"), ("best checkpoint on validation", "best")):
-        if rows := reproduction.side_by_side(chosen, recipe, which):
+        if rows := reproduction.side_by_side(runs, recipe, which):
             yield Table(rows, folded=f"Exact match, {name}")
 
 
-def _drawn(recipe: Recipe, rows: list[dict[str, Any]], kept: Path, folder: Path) -> list[Path]:
-    if recipe.analysis not in MEASURED:
-        return reproduction.ANALYSES[recipe.analysis].draw(rows, folder)
-    there = sorted({path.with_suffix("") for path in kept.glob("*.[ps][nv]g")})
+def _by_what(stem: str) -> str:
+    """What a recipe's figure shows, by the name of its file: accuracy over length, or a suite and a length."""
+    suite, _, length = stem.partition("-")
+    over = f"{reproduction.STRATA[suite]}, {length} digits" if suite in reproduction.STRATA else "length"
+    return f"Exact match by {over}".removesuffix(",  digits")
+
+
+def _as_kept(folder: Path) -> list[Path]:
+    """The figures in a folder, as drawings where there are such."""
+    there = sorted({path.with_suffix("") for path in folder.glob("*.[ps][nv]g")})
     return [next(path.with_suffix(e) for e in (".svg", ".png") if path.with_suffix(e).exists()) for path in there]
-
-
-def _runs(root: Path, recipe: Recipe, profile: str) -> reproduction.Runs:
-    evidence, found = Evidence(root, profile), {}
-    for arm in recipe.arms(profile):
-        try:
-            found[arm] = list[Run](evidence.runs(recipe.name, arm))
-        except NotRun:
-            found[arm] = []
-    return found
 
 
 def _appendix(document: Document, runs: Sequence[Run]) -> None:
@@ -184,7 +194,8 @@ def _appendix(document: Document, runs: Sequence[Run]) -> None:
         seeds = ", ".join(str(run.experiment.seed) for run in group)
         minutes = sum(seconds(run) for run in group) / len(group) / 60
         fields = [{"field": path, "value": str(value)} for path, value in flat(describe(first)).items()]
-        words = f"{first.name}: {in_words(first)}; seeds {seeds}; {minutes:.1f} minutes of training each"
+        arm = group[0].folder.name.rpartition("-seed")[0]
+        words = f"{first.name} {arm}: {in_words(first)}; {minutes:.1f} minutes of training each; seeds {seeds}"
         document.add(Table([row for row in fields if row["field"] != "seed"], folded=words))
     document.add(Heading("Environment"))
     environments: dict[str, list[Run]] = {}

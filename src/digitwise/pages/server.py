@@ -55,7 +55,8 @@ class KnownHosts:
             host = dict(scope["headers"]).get(b"host", b"").decode("latin-1").lower()
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
             if name not in self.hosts:
-                await _error(421, f"this server does not answer for '{name}'")(scope, receive, send)
+                words = f"this server does not answer for '{name[:80]}': digitwise demo --name NAME adds a name"
+                await _error(421, words)(scope, receive, send)
                 return
         await self.app(scope, receive, send)
 

@@ -10,6 +10,7 @@ from digitwise.data import Cascade, Distribution, ExactLength, NinesRun
 from digitwise.models.looking import attention, far_share, positions
 from digitwise.pages import LIMITS
 from digitwise.pages.shelf import Shown
+from digitwise.paper.leak import exact_match, near_only
 from digitwise.rng import generator
 from digitwise.runs.evaluation import answer
 from digitwise.tasks import Arithmetic, Kind
@@ -115,16 +116,19 @@ def attended(text: str, shown: Shown, layer: int, head: int) -> dict[str, Any]:
 
 
 def leaked(shown: Shown) -> dict[str, Any]:
-    """The share of attention that goes to digits farther away than any in training, and exact match, by length."""
+    """The share of attention that goes to digits farther away than any in training, and exact match, by length: also
+    with these digits hidden."""
     _canvas(shown)
     longest, trained = shown.solver.task.longest or LENGTHS, shown.solver.experiment.trained_length
     rows = []
     for digits in sorted({round(n) for n in np.linspace(1, longest, min(longest, LENGTHS))}):
         batch = shown.drawn(digits, PROBLEMS)
+        model = shown.solver.model
         with shown.lock:
-            shares_LH = far_share(shown.solver.model, batch, near=trained)
-            right = (answer(shown.solver.model, batch).symbols_BS.numpy() == batch.targets).all(1)
-        rows.append({"digits": digits, "shares": shares_LH.mean(1).round(4).tolist(), "right": float(right.mean())})
+            shares_LH = far_share(model, batch, near=trained)
+            right, masked = exact_match(model, batch), exact_match(near_only(model, batch, trained), batch)
+        shares = shares_LH.mean(1).round(4).tolist()
+        rows.append({"digits": digits, "shares": shares, "right": right, "masked": masked})
     return {"rows": rows, "problems": PROBLEMS, "trained": trained}
 
 

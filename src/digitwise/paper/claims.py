@@ -10,7 +10,7 @@ all problems of all seeds, and of point estimates (LOG.md lists what that change
 from functools import partial
 
 from digitwise.counts import Numbered, OverSeeds
-from digitwise.paper import maps
+from digitwise.paper import dependence
 from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, most_of, proposition, within
 from digitwise.paper.product_claims import ABOUT_PRODUCTS
 
@@ -110,7 +110,7 @@ def fixed_map(e: Evidence) -> str:
 
     def changed(which: str, operand: int, back: int) -> OverSeeds:
         what = f"10 digits, summand {operand + 1}, {back} back: answers that change, {which}"
-        count = partial(maps.changed_answers, which=which)
+        count = partial(dependence.changed_answers, which=which)
         return e.measured("fixed-map", what, count, length=10, operand=operand, back=back)
 
     own = (at_least(changed("lowest", o, 0), 0.95) for o in (0, 1))

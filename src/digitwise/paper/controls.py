@@ -5,7 +5,6 @@ and for products the shift between rows. Other models over columns are given les
 many parameters and as many steps. A rung of the ladder changes one thing of `lattice`.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -112,18 +111,15 @@ def wirings(profile: str) -> Arms:
     return {"learned": ladder(profile)["learned"], "learned-products": shifts(profile)["learned-products"]}
 
 
-def measure_wiring(runs: Sequence[Run], seeds: Sequence[int]) -> list[dict[str, Any]]:
+def measure_wiring(run: Run) -> list[dict[str, Any]]:
     """How far training has opened each gate, by way and offset."""
-    rows = []
-    for run in runs:
-        model: Any = load_model(run, run.select("last")[0])
-        gates = cast(dict[tuple[str, int], float], model.gates())
-        rows += [
-            {"experiment": run.experiment.name, "seed": run.experiment.seed, "way": way, "offset": offset,
-             "open": round(value, 3)}
-            for (way, offset), value in gates.items()
-        ]  # fmt: skip
-    return rows
+    model: Any = load_model(run, run.select("last")[0])
+    gates = cast(dict[tuple[str, int], float], model.gates())
+    return [
+        {"experiment": run.experiment.name, "seed": run.experiment.seed, "way": way, "offset": offset,
+         "open": round(value, 3)}
+        for (way, offset), value in gates.items()
+    ]  # fmt: skip
 
 
 def draw_wiring(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
@@ -151,13 +147,13 @@ PRODUCTS = (Check("uniform", (5, 10), 300), Check("uniform", (50,), 300, trained
 
 RECIPES = [
     Recipe("controls", "Sums in columns by models that are not built like an addition: GRU, LSTM, Neural GPU, and a "
-           "looped transformer.", controls, checks=FAR, seeds=range(3), checkpoints="last"),
+           "looped transformer.", controls, checks=FAR, seeds=range(10, 13), checkpoints="last"),
     Recipe("ladder", "Sums by cells of which the structure is taken away rung by rung.", ladder, checks=FAR,
-           seeds=range(3), checkpoints="last"),
+           seeds=range(10, 13), checkpoints="last"),
     Recipe("ladder-products", "Products by cells that hear the row before at the right place, at a wrong one, or where "
-           "training finds it.", shifts, checks=PRODUCTS, seeds=range(3), checkpoints="last"),
+           "training finds it.", shifts, checks=PRODUCTS, seeds=range(10, 13), checkpoints="last"),
     Recipe("ablations", "Sums by cells that were shown less, or that are smaller.", ablations, checks=NEAR,
-           seeds=range(3), checkpoints="last"),
-    Recipe("wiring", "Which gates training leaves open where each has a price.", wirings, checks=(), seeds=range(3),
-           analysis="wiring"),
+           seeds=range(10, 13), checkpoints="last"),
+    Recipe("wiring", "Which gates training leaves open where each has a price.", wirings, checks=(),
+           seeds=range(10, 13), analysis="wiring"),
 ]  # fmt: skip

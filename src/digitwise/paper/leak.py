@@ -5,7 +5,6 @@ aside. Attention is soft, so each of them takes a share; pads took it in trainin
 """
 
 import copy
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from digitwise.data import ExactLength
 from digitwise.encodings import Vectors
 from digitwise.models import Model
 from digitwise.models.looking import far_share
-from digitwise.plots import legend_below, look, new_figure, plural, save, seeds_and_median
+from digitwise.plots import SHADE, legend_below, look, new_figure, plural, save, seeds_and_median
 from digitwise.rng import generator
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
@@ -36,8 +35,8 @@ class NearOnly(Vectors):
         super().__init__()
         self.inner = inner
         place_N, digit_BN = batch.coordinates.place, (batch.tokens < PAD) & (batch.coordinates.operand >= 0)
-        far_NN = (np.abs(place_N[:, None] - place_N[None, :]) > reach) & (place_N[:, None] >= 0)
-        far_BNN = torch.as_tensor(far_NN[None] & digit_BN[:, None, :])
+        far_NN = (np.abs(place_N[..., :, None] - place_N[..., None, :]) > reach) & (place_N[..., :, None] >= 0)
+        far_BNN = torch.as_tensor(far_NN & digit_BN[:, None, :])  # where rows differ, places are [B, N]
         self.mask_BHNN = torch.zeros(far_BNN.shape).masked_fill(far_BNN, -torch.inf)[:, None]
 
     def prepare(self, coordinates: Coordinates) -> Any:
@@ -50,23 +49,25 @@ class NearOnly(Vectors):
         added = self.inner.scores(layer, q_BHND, prepared)
         return self.mask_BHNN if added is None else added + self.mask_BHNN
 
+    def angles(self, layer: int, prepared: Any) -> Tensor | None:
+        return self.inner.angles(layer, prepared)
 
-def measure(runs: Sequence[Run], seeds: Sequence[int]) -> list[dict[str, Any]]:
-    """A row for each run and length: the share of attention that goes to far digits, the largest of any head, and what
+
+def measure(run: Run) -> list[dict[str, Any]]:
+    """A row for each length: the share of attention that goes to far digits, the largest of any head, and what
     is right with and without looking at them."""
     rows = []
-    for run in runs:
-        experiment, model = run.experiment, load_model(run, run.select("last")[0]).cpu()
-        reach = experiment.trained_length
-        for length in LENGTHS:
-            task = experiment.task
-            batch = task.encode(task.draw(ExactLength(length), generator(experiment.seed, "leak", length), PROBLEMS))
-            shares, near = far_share(model, batch, reach), near_only(model, batch, reach)
-            rows.append({
-                "arm": run.folder.name.rpartition("-seed")[0], "seed": experiment.seed, "digits": length,
-                "far": round(float(shares.mean()), 4), "far, most of a head": round(float(shares.max()), 4),
-                "right": _right(model, batch), "right, far digits masked": _right(near, batch),
-            })  # fmt: skip
+    experiment, model = run.experiment, load_model(run, run.select("last")[0]).cpu()
+    reach = experiment.trained_length
+    for length in LENGTHS:
+        task = experiment.task
+        batch = task.encode(task.draw(ExactLength(length), generator(experiment.seed, "leak", length), PROBLEMS))
+        shares, near = far_share(model, batch, reach), near_only(model, batch, reach)
+        rows.append({
+            "arm": run.folder.name.rpartition("-seed")[0], "seed": experiment.seed, "digits": length,
+            "far": round(float(shares.mean()), 4), "far, most of a head": round(float(shares.max()), 4),
+            "right": exact_match(model, batch), "right, far digits masked": exact_match(near, batch),
+        })  # fmt: skip
     return rows
 
 
@@ -78,7 +79,8 @@ def near_only(model: Model, batch: Batch, reach: int) -> Model:
     return masked
 
 
-def _right(model: Model, batch: Batch) -> float:
+def exact_match(model: Model, batch: Batch) -> float:
+    """The share of problems that a model answers right, all at once: a mask is of the whole batch."""
     with torch.inference_mode():
         symbols = model.eval()(torch.as_tensor(batch.tokens), batch.coordinates).argmax(-1).numpy()
     return round(float((symbols == batch.targets).all(1).mean()), 4)
@@ -97,10 +99,15 @@ def draw(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
         seeds_and_median(left, by_seed("far"), label=arm, **look(number, 0))
         seeds_and_median(right, by_seed("right"), label=arm, **look(number, 0))
         seeds_and_median(right, by_seed("right, far digits masked"), label="", **look(number, 2))
-    left.set_ylabel("attention to digits more than 5 places away")
-    right.set_ylabel("exact match (dotted: far digits masked)")
+    left.set_ylabel("attention to far digits")
+    right.set_ylabel("exact match (dotted: masked)")
     for axes in (left, right):
         axes.set_xlabel("digits")
-    figure.suptitle(f"Attention to far digits, and exact match; {plural(len(seeds), 'seed')}", fontsize=10)
+        axes.axvspan(0, 5.5, color=SHADE, zorder=0, label="lengths in training")
+        axes.set_xlim(left=LENGTHS[0] - 0.5)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    words = f"{PROBLEMS} problems per length and seed, {plural(len(seeds), 'seed')}"
+    title = "Attention to digits more than 5 places away, and exact match with and without it"
+    figure.suptitle(f"{title}\n{words}", fontsize=10)
     legend_below(figure, left)
     return [save(figure, folder / "leak")]

@@ -101,6 +101,7 @@ def predict_run(
         rows.append(row)
     return {
         "run": str(run.folder), "checkpoint": int(step), "measured at": at, "problems a stratum": problems,
+        "trained": trained, "problems a length": min((count.tried for count in measured.values()), default=0),
         "rows": rows, "warnings": warnings(rows, at, trained),
     }  # fmt: skip
 
@@ -131,6 +132,7 @@ def warnings(rows: Sequence[dict[str, Any]], at: int, trained: int) -> list[str]
 def draw(result: dict[str, Any], path: Path) -> Path:
     """The prediction with its band over the measured curve. A length without a prediction has no point."""
     figure, axes = plots.new_figure(height=4.2)
+    axes.axvspan(0, result["trained"] + 0.5, color=plots.SHADE, zorder=0, label="lengths in training")
     for number, (name, label) in enumerate(
         (("measured", "measured"), ("predicted", "predicted from complexity alone"))
     ):
@@ -146,7 +148,9 @@ def draw(result: dict[str, Any], path: Path) -> Path:
     axes.axvline(result["measured at"], color=plots.QUIET, lw=0.8, ls=":", label="strata measured here")
     if max(row["length"] for row in result["rows"]) > plots.FAR:
         axes.set_xscale("log")
+    axes.set_xlim(left=min(row["length"] for row in result["rows"]) - 0.5)
     axes.set(xlabel="digits", ylabel="exact match", ylim=(-0.02, 1.03))
-    axes.set_title("How much of the decay is complexity alone", fontsize=10)
+    problems = f"{result['problems a stratum']:,} problems per stratum, {result['problems a length']:,} per length"
+    axes.set_title(f"How much of the decay is complexity alone\n{problems}, 1 seed", fontsize=10)
     plots.legend_below(figure, axes)
     return plots.save(figure, path)

@@ -111,15 +111,17 @@ def all_in_one(profile: str) -> Arms:
     return in_columns("beyond-all", "+-*", MULTIPLIER, replace(COLUMN_TRAINING, steps=5000))
 
 
+#: Seeds of the single-digit multipliers by arm, for the recipes that report them and for the maps of their vectors.
+SEEDS = {"absolute": range(10, 13), "relative": range(10, 13), "uniform": range(10, 15)}
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
 RECIPES = [
     Recipe("m1-ape", "Single-digit multiplier, absolute positions.", partial(product, "m1-ape", "absolute"),
-           "Mult_APE", FACTORS, seeds=range(10, 13), curves="checkpoints"),
+           "Mult_APE", FACTORS, seeds=SEEDS["absolute"], curves="checkpoints"),
     Recipe("m1-rpe", "Single-digit multiplier, relative positions.", partial(product, "m1-rpe", "relative"),
-           "Mult_RPE", FACTORS, seeds=range(10, 13), curves="checkpoints"),
+           "Mult_RPE", FACTORS, seeds=SEEDS["relative"], curves="checkpoints"),
     Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform"),
-           "Mult_UPE_set", FACTORS, seeds=range(10, 15), curves="checkpoints"),
+           "Mult_UPE_set", FACTORS, seeds=SEEDS["uniform"], curves="checkpoints"),
     Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
            partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
     Recipe("m2-upe-3", "Long multipliers (3 digits, 2 in the cpu profile), uniform positions.",
@@ -131,7 +133,7 @@ RECIPES = [
            partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented",
            curves="checkpoints", checkpoints="all"),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
-           maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), analysis="maps"),
+           maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), own_seeds=SEEDS, analysis="maps"),
     Recipe("text-mult", "Products anywhere in a text: by length, words and sentences.", text_multiply, "mult_text",
            TEXT_CHECKS),
     Recipe("beyond-product1", "1-digit multipliers without a canvas.", column_product1, checks=(

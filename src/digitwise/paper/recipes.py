@@ -5,8 +5,8 @@ seconds, to see that everything runs.
 """
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,6 +81,8 @@ class Recipe:
     """What its models are tested on."""
     seeds: Sequence[int] = (0,)
     """The seeds that the cpu profile trains and reports."""
+    own_seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Arms with seeds of their own: those of the recipe that they share their runs with."""
     curves: str = "arms"
     """What the figure has a curve for: `arms`, `checkpoints` or `strata`."""
     checkpoints: str = "last,best"
@@ -104,6 +106,10 @@ class Recipe:
             for c in self.checks
             if not (profile == "smoke" and c.trained)
         ]
+
+    def seeds_in(self, profile: str, arm: str = "") -> Sequence[int]:
+        """The seeds of an arm, or of a recipe without arms. Profiles other than cpu train seed 0 alone."""
+        return self.own_seeds.get(arm, self.seeds) if profile == "cpu" else (0,)
 
     def arms(self, profile: str) -> Arms:
         found = self.experiments(profile)

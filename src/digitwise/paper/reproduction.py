@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, controls, find, law_figures, leak, maps, proof
+from digitwise.paper import Recipe, controls, dependence, find, law_figures, leak, maps, proof
 from digitwise.paper.trained import Report, Runs, silent, spaced, train_recipe
 from digitwise.plots import plural
 from digitwise.runs import results
@@ -35,13 +35,18 @@ def reproduce(
     on: Where = HERE,
 ) -> dict[str, Any]:
     """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
-    recipe says how many. `on` says where training is done."""
+    recipe says which. `on` says where training is done."""
     recipe = find(name)
-    seeds = (recipe.seeds if profile == "cpu" else (0,)) if seeds is None else seeds
     name, folder = recipe.name, root / recipe.name
     runs = train_recipe(recipe, profile, seeds, root, report, on)
+    used = sorted({run.experiment.seed for run in every(runs)}) or seeds or recipe.seeds_in(profile)
     if recipe.analysis:
-        found = analyse(recipe.analysis, every(runs), seeds, folder)
+        rows = analyse(recipe.analysis, every(runs), used, folder, report)
+        short = [
+            {k: v for k, v in row.items() if k != "run" and (not isinstance(v, list | dict) or len(v) < 9)}
+            for row in rows
+        ]
+        found = {"rows": short, "figures": [str(path) for path in sorted(folder.glob("*.png"))]}
     else:
         check(recipe, profile, every(runs), report)
         found = {
@@ -50,7 +55,12 @@ def reproduce(
             "figures": [str(path) for path in draw(runs, recipe, folder)],
         }
     trained = {str(run.folder): {"seconds": seconds(run)} | checked(run) for run in every(runs)}
-    return {"recipe": name, "profile": profile, "seeds": list(seeds), **found, "runs": trained}
+    return {"recipe": name, "profile": profile, "seeds": list(used), **found, "runs": trained}
+
+
+def _short(row: dict[str, Any]) -> dict[str, Any]:
+    """A measured row for people, without its long lists."""
+    return {k: v for k, v in row.items() if k != "run" and (not isinstance(v, list | dict) or len(v) < 9)}
 
 
 def checked(run: Run) -> dict[str, Any]:
@@ -157,29 +167,14 @@ def _draw_strata(runs: Runs, suite: str, length: int, path: Path, title: str) ->
 
 
 class Analysis(NamedTuple):
-    """What is measured instead of right answers: rows from runs or from seeds alone, and figures from the rows."""
+    """What is measured instead of right answers: rows from each run, or from seeds alone; and figures from the rows."""
 
-    measure: Callable[[Sequence[Run], Sequence[int]], Rows]
     draw: Callable[[Rows, Path], list[Path]]
+    of_run: Callable[[Run], Rows] | None = None
+    of_seeds: Callable[[Sequence[int]], Rows] = lambda seeds: []
 
 
-def measure_maps(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
-    return [row for run in runs for row in maps.measure_maps(run)]
-
-
-def measure_fixed_map(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
-    return [row for run in runs for row in maps.measure_fixed_map(run)]
-
-
-def measure_theory(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
-    return theory.table(seeds)
-
-
-def draw_theory(rows: Rows, folder: Path) -> list[Path]:
-    return theory.figures(folder, None, ".png", ".svg")  # reports take the second: it cannot be drawn from rows
-
-
-def measure_laws(runs: Sequence[Run], seeds: Sequence[int]) -> Rows:
+def measure_laws(seeds: Sequence[int]) -> Rows:
     return law_figures.report()["laws"]
 
 
@@ -187,25 +182,43 @@ def draw_laws(rows: Rows, folder: Path) -> list[Path]:
     return law_figures.draw(folder)
 
 
+def draw_theory(rows: Rows, folder: Path) -> list[Path]:
+    return theory.figures(folder, None, ".png", ".svg")  # reports take the second: it cannot be drawn from rows
+
+
 ANALYSES = {
-    "proof": Analysis(proof.measure, proof.draw),
-    "leak": Analysis(leak.measure, leak.draw),
-    "wiring": Analysis(controls.measure_wiring, controls.draw_wiring),
-    "maps": Analysis(measure_maps, maps.draw_maps),
-    "fixed-map": Analysis(measure_fixed_map, maps.draw_fixed_map),
-    "theory": Analysis(measure_theory, draw_theory),
-    "complexity": Analysis(measure_laws, draw_laws),
+    "proof": Analysis(proof.draw, proof.measure),
+    "leak": Analysis(leak.draw, leak.measure),
+    "wiring": Analysis(controls.draw_wiring, controls.measure_wiring),
+    "maps": Analysis(maps.draw_maps, maps.measure_maps),
+    "fixed-map": Analysis(dependence.draw, dependence.measure),
+    "theory": Analysis(draw_theory, of_seeds=theory.table),
+    "complexity": Analysis(
+        lambda rows, folder: law_figures.draw(folder), of_seeds=lambda _: law_figures.report()["laws"]
+    ),
 }
 
 
-def analyse(name: str, runs: Sequence[Run], seeds: Sequence[int], folder: Path) -> dict[str, Any]:
-    """Measure and draw unless these runs have been measured. The rows are kept, since weights are not always at hand
-    later."""
-    of = [f"{run.folder.parent.name}/{run.folder.name}" for run in runs] or [f"seed {seed}" for seed in seeds]
-    rows = load_measured(folder, of)
-    if rows is None:
-        rows = ANALYSES[name].measure(runs, seeds)
-        save_measured(folder, of, rows)
-        ANALYSES[name].draw(rows, folder)
-    short = [{k: v for k, v in row.items() if not isinstance(v, list | dict) or len(v) < 9} for row in rows]
-    return {"rows": short, "figures": [str(path) for path in sorted(folder.glob("*.png"))]}
+def analyse(name: str, runs: Sequence[Run], seeds: Sequence[int], folder: Path, report: Report = silent) -> Rows:
+    """Measure what has not been measured, and draw all that has. Rows say of which run they are, and stay: weights are
+    not always at hand later."""
+    analysis, rows = ANALYSES[name], load_measured(folder) or []
+    known = {row.get("run") for row in rows}
+    if analysis.of_run is None:
+        wanted = [f"seed {', '.join(map(str, seeds))}"]
+        rows = rows if known == set(wanted) else _labelled(wanted[0], analysis.of_seeds(seeds))
+    else:
+        wanted = [f"{run.folder.parent.name}/{run.folder.name}" for run in runs]
+        for number, (label, run) in enumerate(zip(wanted, runs, strict=True)):
+            if label not in known:
+                rows = [*rows, *_labelled(label, analysis.of_run(run))]
+                save_measured(folder, rows)
+            report(f"measure {name}", number + 1, len(runs), label)
+    if not known.issuperset(wanted):
+        save_measured(folder, rows)
+        analysis.draw(rows, folder)
+    return [row for row in rows if row["run"] in wanted]
+
+
+def _labelled(label: str, rows: Rows) -> Rows:
+    return [{"run": label} | row for row in rows]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 
 from digitwise.paper.recipes import Recipe
@@ -26,16 +27,17 @@ def silent(what: str, done: int, total: int, note: str) -> None:
 
 
 def train_recipe(
-    recipe: Recipe, profile: str, seeds: Sequence[int], root: Path, report: Report = silent, on: Where = HERE
+    recipe: Recipe, profile: str, seeds: Sequence[int] | None, root: Path, report: Report = silent, on: Where = HERE
 ) -> Runs:
-    """Return the finished runs of every arm and seed of a recipe. On a cluster they are tested there, too."""
+    """Return the finished runs of every arm and seed of a recipe. Without `seeds` every arm has the recipe's. On a
+    cluster runs are tested there, too."""
     jobs: dict[str, list[Job]] = {arm: [] for arm in recipe.arms(profile)}
-    for seed in seeds:
-        for arm, experiment in recipe.arms(profile).items():
+    for arm, experiment in recipe.arms(profile).items():
+        for seed in recipe.seeds_in(profile, arm) if seeds is None else seeds:
             seeded = replace(experiment, seed=seed)
             tests = () if on.name == "here" else tests_of(recipe, profile, seeded)
             jobs[arm].append(Job(home(Path(), arm, seeded).as_posix(), seeded, tests))
-    in_order = [job for together in zip(*jobs.values(), strict=True) for job in together]
+    in_order = [job for together in zip_longest(*jobs.values()) for job in together if job]  # arms take turns
     for job in in_order:
         if (root / job.name / "config.json").exists():
             open_or_create(root / job.name, job.experiment)  # refuses what another profile has left there

@@ -1,7 +1,5 @@
 """How a model is moved: devices, processes, optimizers. The only file that imports accelerate."""
 
-import hashlib
-import importlib.util
 import os
 import platform
 import re
@@ -10,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from digitwise.rng import seed_of
+from digitwise.runs.tracking import Tracker, finish, quiet
 
 
 class Engine:
@@ -28,7 +27,7 @@ class Engine:
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
         precision: str = "no",
-        tracker: "Tracker | None" = None,
+        tracker: Tracker | None = None,
     ):
         from accelerate import Accelerator  # slow to import, and needed by training alone
         from accelerate.state import AcceleratorState
@@ -44,7 +43,8 @@ class Engine:
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         if tracker:
             title = "tensorboard" if tracker.name == "tensorboard" else "digitwise"  # a folder, or a project
-            self.accelerator.init_trackers(title, tracker.config, {tracker.name: tracker.settings})
+            with quiet():
+                self.accelerator.init_trackers(title, tracker.config, {tracker.name: tracker.settings})
 
     @property
     def device(self) -> torch.device:
@@ -84,8 +84,8 @@ class Engine:
 
     def close(self) -> None:
         """Let trackers write what they have."""
-        for tracker in self.accelerator.trackers:
-            tracker.finish()
+        if self.is_main:
+            finish(self.accelerator.trackers)
 
     def wait(self) -> None:
         """Until all processes are here."""
@@ -138,40 +138,6 @@ class Processes:
         padded = gather(pad_across_processes(torch.as_tensor(mine, device=device)))
         parts = padded.view(self.number, max(sizes), -1)
         return np.concatenate([part[:size].cpu().numpy() for part, size in zip(parts, sizes, strict=True)])
-
-
-class Tracker(NamedTuple):
-    """Where a run is logged to beside its own folder."""
-
-    name: str
-    folder: Path
-    config: dict[str, Any]
-    settings: dict[str, Any]
-
-    @classmethod
-    def of(cls, name: str, folder: Path, config: dict[str, Any], start: int) -> "Tracker | None":
-        """The tracker of this name for the run in a folder, which goes on from a step; None without a name."""
-        refuse_tracker(name)
-        title = f"{folder.parent.name}/{folder.name}"
-        mark = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:16]
-        settings: dict[str, dict[str, Any]] = {
-            "tensorboard": {"purge_step": start},
-            "wandb": {"name": title, "id": mark, "resume": "allow", "dir": str(folder)},
-            "trackio": {"name": title, "resume": "allow"},
-        }
-        plain = {key: v if isinstance(v, int | float | bool) else str(v) for key, v in config.items()}
-        return cls(name, folder, plain, settings[name]) if name else None
-
-
-TRACKERS = ("tensorboard", "wandb", "trackio")
-
-
-def refuse_tracker(name: str) -> None:
-    """Refuse a tracker that is unknown or not installed."""
-    if name and name not in TRACKERS:
-        raise ValueError(f"--track takes {', '.join(TRACKERS)}, not '{name}'")
-    if name and importlib.util.find_spec(name) is None:
-        raise ValueError(f"--track {name} needs a package that is not installed: pip install {name}")
 
 
 @contextmanager

@@ -24,7 +24,8 @@ class Training:
     steps: int = 2000
     until_proven: int = 0
     """For cells that tell each other bits: check every case, practise what is wrong, and end when all is proven. After
-    the last step go on at the floor of the rate, up to this many steps in all. 0 checks nothing."""
+    the last step go on at the floor of the rate, up to this many steps in all. Where the schedule led to nothing, it
+    begins again (`runs.proving`). 0 checks nothing."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
     draws: int = 1

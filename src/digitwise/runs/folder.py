@@ -37,6 +37,7 @@ _warn = logging.getLogger("digitwise").warning
 class Run:
     def __init__(self, folder: Path, experiment: Experiment):
         self.folder, self.experiment = Path(folder), experiment
+        self.address = str(self.folder.resolve())  # where the run is kept, wherever it works
 
     @classmethod
     def create(cls, folder: Path, experiment: Experiment) -> "Run":
@@ -61,6 +62,9 @@ class Run:
     def beside(self, experiment: Experiment) -> "Run":
         """The run of an earlier stage, which stands under its own name: several runs can share it."""
         return open_or_create(self.folder.parent.parent / experiment.name / self.folder.name, experiment)
+
+    def share(self, *folders: str) -> None:
+        """Take folders that others write in the run's, such as trackers, to where it is kept: they are there."""
 
     # Weights
 

@@ -1,8 +1,10 @@
 """Sizes that are refused before memory is taken for them, also those in the config.json of a stranger's run."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from digitwise.config import describe
 from digitwise.models import Model
@@ -20,6 +22,17 @@ MOST = 2**31
 """Any other whole number that describes a model."""
 
 
+class Unfilled(TorchFunctionMode):
+    """Weights without memory are not filled. Torch would import its compiler for that, which takes longer than all else
+    that `solve` does."""
+
+    def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        given = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return given["tensor"] if "tensor" in given else args[0]
+        return func(*args, **given)
+
+
 def refuse_absurd(experiment: "Experiment") -> Model:
     """Return the model without memory for its weights, or refuse it: a size that is wrong, or too large to be meant."""
     described = describe(experiment.encoding), describe(experiment.architecture)
@@ -30,7 +43,7 @@ def refuse_absurd(experiment: "Experiment") -> Model:
         if number > most:
             raise ValueError(f"{name} must be at most {most:,}, not {number:,}")
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), Unfilled():
             model = experiment.build()
     except (RuntimeError, IndexError, OverflowError) as error:
         wrong = [f"{name} must not be negative, and {n} is" for name, n in numbers.items() if n < 0]

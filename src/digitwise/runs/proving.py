@@ -2,7 +2,8 @@
 
 Once all bits are hard, every case is checked every so many steps. When the loss is low, problems in which wrong cases
 occur get a share of the next batches: problems of at most as many digits as training shows anyway, and their answers
-only. No carry, no message and no inner row is ever supervised.
+only. No carry, no message and no inner row is ever supervised. When cases stay wrong long after the schedule has ended,
+the code that was found does not do, and the schedule begins again: soft bits can find another one.
 """
 
 from typing import Any, cast
@@ -26,6 +27,8 @@ MOST = 200
 """Problems that are kept for practice, the latest first."""
 MEMORY = 0.98
 """Of the mean loss."""
+PATIENCE = 1.5
+"""Schedules after which one that has not led to a right table begins again."""
 
 
 class Prover:
@@ -38,9 +41,11 @@ class Prover:
         self.calm = bool(state and state.get("calm"))  # states of before had none
         """Nothing was wrong once: from then on the rate stays at its floor, so that only the margins still grow. At the
         rate of the schedule a difference was lost again."""
+        self.began = int(state.get("began", 0)) if state else 0
+        """The step at which the schedule began for the last time."""
 
     def state(self) -> dict[str, Any]:
-        return {"practice": self.practice, "loss": self.loss, "calm": self.calm}
+        return {"practice": self.practice, "loss": self.loss, "calm": self.calm, "began": self.began}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
         """The same number of problems, some of them practice of the same kinds."""
@@ -53,11 +58,14 @@ class Prover:
         return problems[: len(problems) - count].joined(self.experiment.task.read(chosen))
 
     def is_due(self, done: int) -> bool:
-        return done % EVERY == 0 and done > self.hard * self.experiment.training.steps
+        return done % EVERY == 0 and done - self.began > self.hard * self.experiment.training.steps
 
-    def check(self, model: Model) -> Report:
+    def check(self, model: Model, done: int) -> Report:
+        """Check every case after so many steps."""
         report = certify(self.experiment, model)
         self.calm = self.calm or not report.wrong
+        if report.wrong and done - self.began >= PATIENCE * self.experiment.training.steps:
+            self.began, self.calm = done, False
         if self.practice or self.loss < LOW:
             task, longest = self.experiment.task, self.experiment.trained_length
             short = [text for text in report.practice if _longest(text) <= longest and task.fitting([text]) == task]

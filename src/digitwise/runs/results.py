@@ -1,6 +1,5 @@
 """Results of several seeds side by side, as a table and as a picture: the median, the worst seed, every seed."""
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -200,15 +199,15 @@ def by_place(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     )
 
 
-def save_measured(folder: Path, of: list[str], rows: Iterable[dict[str, Any]]) -> None:
+def save_measured(folder: Path, rows: Iterable[dict[str, Any]]) -> None:
     """What was measured on the weights of several runs; lives beside the figures of a recipe."""
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / "measured.json") as temporary:
-        temporary.write_text(f'{{"of": {json.dumps(of)},\n"rows": {rows_to_json(rows)}}}\n')
+        temporary.write_text(rows_to_json(rows) + "\n")
 
 
-def load_measured(folder: Path, of: list[str] | None = None) -> list[dict[str, Any]] | None:
-    """The rows, if there are any (and, if `of` is given, they are of just these runs)."""
+def load_measured(folder: Path) -> list[dict[str, Any]] | None:
+    """The rows, if there are any."""
     path = folder / "measured.json"
     found = read_json(path) if path.exists() else None
-    return found["rows"] if found and of in (None, found["of"]) else None
+    return found["rows"] if isinstance(found, dict) else found  # of before rows said of which run they are

@@ -19,7 +19,7 @@ from digitwise.encodings.noise import Share, sharing
 from digitwise.models import Model
 from digitwise.models.attention import fold, sharpen
 from digitwise.rng import seed_of
-from digitwise.runs.engine import Engine, Tracker, loss_of, seeded
+from digitwise.runs.engine import Engine, loss_of, seeded
 from digitwise.runs.evaluation import load_model, validate
 from digitwise.runs.experiment import Training
 from digitwise.runs.files import locked
@@ -28,6 +28,7 @@ from digitwise.runs.optimizers import OPTIMIZERS
 from digitwise.runs.places import stage_before
 from digitwise.runs.proving import Prover, is_enough
 from digitwise.runs.source import Source
+from digitwise.runs.tracking import FOLDERS, Tracker
 from digitwise.tables import flat
 from digitwise.tasks import Batch
 
@@ -117,9 +118,8 @@ def _train(run: Run, progress: Progress, track: str) -> None:
     else:
         start = 0
     run.forget_after(start)
-    engine = Engine(
-        model, optimizer, training.precision, Tracker.of(track, run.folder, flat(describe(experiment)), start)
-    )
+    tracker = Tracker.of(track, run.folder, run.address, flat(describe(experiment)), start)
+    engine = Engine(model, optimizer, training.precision, tracker)
     average = Average(engine.plain_model, training.average)
     if state is not None:
         average.model.load_state_dict(state["average"])
@@ -179,17 +179,18 @@ def _train(run: Run, progress: Progress, track: str) -> None:
     def seconds() -> float:
         return round(time.monotonic() - began, 1)
 
-    if not training.steps and engine.is_main:
-        keep(0)
-    engine.model.train()
-    with stop_requests() as stopping:
+    with closing(engine, run), stop_requests() as stopping:
+        if not training.steps and engine.is_main:
+            keep(0)
+        engine.model.train()
         for step in range(start, training.until_proven or training.steps):
             losses = list(shares(source.draws(step), experiment.steps_before + step))
             losses_alone.clear()
-            engine.plain_model.progress = step / training.steps
+            scheduled = step - (prover.began if prover else 0)
+            engine.plain_model.progress = scheduled / training.steps
             sharpen(engine.plain_model, training.sharpness_at(step))
             with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
-                rate = training.rate * training.floor if prover and prover.calm else rate_at(step, training)
+                rate = training.rate * training.floor if prover and prover.calm else rate_at(scheduled, training)
                 loss, norm = engine.step(losses, rate, training.clip)
             average.update(engine.plain_model, step)
             done = step + 1
@@ -202,7 +203,7 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             if prover:
                 prover.saw(engine.mean(fmean(losses_alone)))
                 if prover.is_due(done) or last:
-                    report = prover.check(average.model)
+                    report = prover.check(average.model, done)
                     log(done, **report.summary(), enough=is_enough(report), seconds=seconds())
                     last = last or is_enough(report)
             is_kept = last or done in kept
@@ -215,12 +216,21 @@ def _train(run: Run, progress: Progress, track: str) -> None:
                 save_state(done)
                 saved_at = time.monotonic()
                 if stopped:
-                    engine.close()
                     raise Stopped(done)
     if engine.is_main:
         run.drop_state()
-    engine.close()
     engine.wait()  # the next stage reads what the first process has written
+
+
+@contextmanager
+def closing(engine: Engine, run: Run) -> Iterator[None]:
+    """However training ends, trackers write what they have, and it gets to where the run is kept."""
+    try:
+        yield
+    finally:
+        engine.close()
+        if engine.is_main:
+            run.share(*FOLDERS)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -123,19 +123,35 @@ def latest(place: Place, name: str) -> tuple[int, Record | None]:
     if not numbers:
         return 0, None
     record = place.read(CLAIMS, _slug(name), f"{numbers[-1]}.json")
-    whole = isinstance(record, dict) and {"name", "state", "driver", "beat", "tests"} <= set(record)
-    return numbers[-1], record if whole else None
+    return numbers[-1], record if _is_whole(record) else None
 
 
-def records(place: Place) -> dict[str, Record]:
-    """What became of every run of a place, by name."""
-    found = {unquote(slug): latest(place, unquote(slug))[1] for slug in place.names(CLAIMS)}
-    return {name: record for name, record in found.items() if record is not None}
+def records(place: Place, names: Container[str] | None = None) -> dict[str, Record]:
+    """What became of the runs with these names, or of every run of a place, by name.
+
+    There may be 10,000 of them: they are listed in one request, and read together.
+    """
+    newest: dict[str, int] = {}
+    for path in place.below(CLAIMS):
+        slug, _, file = path.partition("/")
+        if (names is None or unquote(slug) in names) and (number := _number(file)):
+            newest[slug] = max(newest.get(slug, 0), number)
+    found = place.read_all([place.path(CLAIMS, slug, f"{number}.json") for slug, number in newest.items()])
+    return {unquote(slug): record for slug, record in zip(newest, found, strict=True) if _is_whole(record)}
+
+
+def _is_whole(record: Any) -> bool:
+    return isinstance(record, dict) and {"name", "state", "driver", "beat", "tests"} <= set(record)
 
 
 def _numbers(place: Place, name: str) -> list[int]:
-    stems = (file.removesuffix(".json") for file in place.names(CLAIMS, _slug(name)))
-    return sorted(int(stem) for stem in stems if stem.isdecimal())
+    return sorted(filter(None, map(_number, place.names(CLAIMS, _slug(name)))))
+
+
+def _number(file: str) -> int:
+    """Of a claim by its file; 0 if it is not one, as those that are being written are not."""
+    stem = file.removesuffix(".json")
+    return int(stem) if stem.isdecimal() and stem != file else 0
 
 
 def _slug(name: str) -> str:

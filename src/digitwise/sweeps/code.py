@@ -11,6 +11,8 @@ from typing import Any
 
 from digitwise.config import load, origin
 
+_FOLDERS: list[tempfile.TemporaryDirectory] = []  # of files that came with jobs; they go with the process
+
 
 def own_classes(value: Any) -> Iterator[type]:
     """The classes of an experiment's parts that are not ours."""
@@ -63,6 +65,7 @@ def install(sources: Mapping[str, str]) -> None:
 @cache
 def _install(reference: str, text: str) -> None:
     home, _, name = reference.rpartition(":")
-    path = Path(tempfile.mkdtemp(prefix="digitwise-"), Path(home).name)
+    _FOLDERS.append(tempfile.TemporaryDirectory(prefix="digitwise-"))
+    path = Path(_FOLDERS[-1].name, Path(home).name)
     path.write_text(text)
     load(f"{path}:{name}", known_as=home)

@@ -62,15 +62,17 @@ class Work:
         self.results: dict[str, Record] = {}
         self.drop_finished()
 
-    def drop_finished(self) -> None:
-        """Take what is finished, by whomever, off the list."""
+    def drop_finished(self) -> dict[str, Record]:
+        """Take what is finished, by whomever, off the list; returns the records of what was on it."""
+        found = claims.records(self.place, self.left)
         for job in list(self.left.values()):
-            record = claims.latest(self.place, job.name)[1]
+            record = found.get(job.name)
             if record is None and not job.tests and is_finished(self.place, job):
                 record = {"name": job.name, "state": "finished"}  # by other means, and long ago
                 self.finish(record)
             elif record is not None and claims.is_done(self.place, job, record):
                 self.finish(record)
+        return found
 
     def finish(self, record: Record) -> None:
         self.results[record["name"]] = record

@@ -2,11 +2,12 @@
 
 import logging
 import time
+import warnings
 from typing import Any
 
 from digitwise.runs.training import Stopped
 from digitwise.sweeps import claims
-from digitwise.sweeps.claims import Watch
+from digitwise.sweeps.claims import Record, Watch
 from digitwise.sweeps.drive import Where, Work
 from digitwise.sweeps.jobs import Job
 from digitwise.sweeps.place import Place
@@ -15,7 +16,9 @@ from digitwise.sweeps.work import perform
 RETRIES = 20
 """How often a run is gone on with after its worker died; what fails by itself is not tried again."""
 LOOK = 2.0
-"""Seconds between two reports."""
+"""Seconds between two looks at the claims, at least."""
+SHARE = 20
+"""A look at the claims of very many runs takes a while: so many times as long as the last one took, none is taken."""
 PATIENCE = 60.0
 """Seconds that runs get to save their state when the sweep is stopped."""
 
@@ -30,7 +33,8 @@ def connect(on: str) -> Any:
         raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
     if not ray.is_initialized():
         try:
-            ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level=logging.WARNING)
+            with warnings.catch_warnings(action="ignore"):  # they say in many words what the error says
+                ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level=logging.WARNING)
         except (ConnectionError, RuntimeError) as error:
             raise ValueError(
                 f"--on {on}: no cluster answers there ({next(iter(str(error).splitlines()), '')})"
@@ -51,6 +55,8 @@ def run(work: Work, on: Where) -> None:
 
     under_way = {begin(job): job for job in work.left.values()}
     held: dict[str, Job] = {}  # by other drivers
+    steps: dict[str, int] = {}
+    look = time.monotonic() + LOOK  # when to look at the claims again
     try:
         while under_way or held:
             if not under_way:
@@ -62,20 +68,21 @@ def run(work: Work, on: Where) -> None:
                     held[job.name] = job
                 else:
                     work.finish(record)
-            if held:
-                work.drop_finished()
-                for job in list(held.values()):
-                    record = claims.latest(work.place, job.name)[1]
-                    gone = record is None or record["state"] != "running" or not work.watch.is_held(record)
-                    if job.name not in work.left or gone:
-                        del held[job.name]
-                        if job.name in work.left:
-                            under_way[begin(job)] = job
-            work.tell(steps_of(work))
+            if time.monotonic() >= look:
+                began = time.monotonic()
+                found = work.drop_finished() if held else claims.records(work.place, work.left)
+                for job in let_go(held, found, work):
+                    del held[job.name]
+                    if job.name in work.left:
+                        under_way[begin(job)] = job
+                steps = {name: record["step"] for name, record in found.items() if record["state"] == "running"}
+                look = time.monotonic() + max(LOOK, SHARE * (time.monotonic() - began))
+            work.tell({name: step for name, step in steps.items() if name in work.left})
     except KeyboardInterrupt:
         for reference in under_way:
             ray.cancel(reference)
-        ray.wait(list(under_way), num_returns=len(under_way), timeout=PATIENCE)
+        if under_way:
+            ray.wait(list(under_way), num_returns=len(under_way), timeout=PATIENCE)
         raise Stopped("everywhere") from None
 
 
@@ -96,7 +103,10 @@ def outcome(ray: Any, reference: Any, job: Job) -> dict[str, Any] | None:
         return {"name": job.name, "state": "failed", "error": reason[-1] if reason else type(error).__name__}
 
 
-def steps_of(work: Work) -> dict[str, int]:
-    """How far the runs are that are under way, by their claims."""
-    found = {name: claims.latest(work.place, name)[1] for name in work.left}
-    return {name: record["step"] for name, record in found.items() if record and record["state"] == "running"}
+def let_go(held: dict[str, Job], found: dict[str, Record], work: Work) -> list[Job]:
+    """The jobs of other drivers that are done, or that nobody does any more."""
+
+    def is_held(record: Record | None) -> bool:
+        return record is not None and record["state"] == "running" and work.watch.is_held(record)
+
+    return [job for job in held.values() if job.name not in work.left or not is_held(found.get(job.name))]

@@ -5,7 +5,7 @@ In a folder, runs are written directly. Elsewhere a run works in a scratch folde
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,15 @@ class Place:
             raise ValueError(f"--out {where}: {error}") from error
         self.root = root.rstrip("/")
         self.folder = Path(self.root) if "file" in _protocols(self.files) else None
+        if self.folder is None:
+            self._reach()
+
+    def _reach(self) -> None:
+        """Refuse an address that does not answer, or for which there are no credentials."""
+        try:
+            self.files.exists(self.root)
+        except Exception as error:  # whatever its library calls it
+            raise ValueError(f"--out {self.where}: {' '.join(str(error).split())}") from error
 
     @property
     def address(self) -> str:
@@ -53,15 +62,28 @@ class Place:
             return []
         return sorted(str(path).rstrip("/").rpartition("/")[2] for path in found)
 
+    def below(self, *folder: str) -> list[str]:
+        """Every file below a folder of the place, by its path from there. 10,000 folders are listed at once, too."""
+        self.files.invalidate_cache()
+        try:
+            return [self.inside(path, *folder) for path in self.files.find(self.path(*folder))]
+        except FileNotFoundError:
+            return []
+
+    def inside(self, path: str, *folder: str) -> str:
+        """The path of a file from a folder of the place that it is in."""
+        return str(path).split(self.path(*folder).lstrip("/") + "/", 1)[1]
+
     def exists(self, *names: str) -> bool:
         return self.files.exists(self.path(*names))
 
     def read(self, *names: str) -> Any:
         """The content of a JSON file, or None where it cannot be read."""
-        try:
-            return json.loads(self.files.cat_file(self.path(*names)))
-        except (OSError, ValueError, RecursionError):
-            return None
+        return self.read_all([self.path(*names)])[0]
+
+    def read_all(self, paths: Sequence[str]) -> list[Any]:
+        """The contents of JSON files, fetched together; None for those that cannot be read."""
+        return [_parsed(found) for found in self.files.cat_ranges(list(paths), None, None, on_error="return")]
 
     def write(self, value: Any, *names: str) -> None:
         text = json.dumps(value) + "\n"
@@ -89,10 +111,22 @@ class Place:
             return True
         except FileExistsError:
             return False
+        except OSError:  # stores like S3 may say that a condition was not met, and not which
+            self.files.invalidate_cache()
+            if self.exists(*names):
+                return False
+            raise
         except (TypeError, NotImplementedError) as error:
             raise ValueError(
                 f"{self.where} cannot create files that only one may create: choose another --out"
             ) from error
+
+
+def _parsed(content: Any) -> Any:
+    try:
+        return json.loads(content)
+    except (TypeError, ValueError, RecursionError):  # a TypeError: fsspec returned an exception, not a content
+        return None
 
 
 def _protocols(files: Any) -> tuple[str, ...]:
@@ -110,18 +144,22 @@ class Mirror(Run):
         if not scratch.exists() and place.exists(name, "config.json"):
             scratch.mkdir(parents=True, exist_ok=True)
             for path in place.files.find(place.path(name)):
-                to = scratch / str(path).split(place.path(name).lstrip("/") + "/", 1)[1]
+                to = scratch / place.inside(path, name)
                 to.parent.mkdir(parents=True, exist_ok=True)
                 place.files.get_file(path, str(to))
         opened = open_or_create(scratch, experiment)
         run = cls(opened.folder, opened.experiment)
-        run.place, run.name = place, name
+        run.place, run.name, run.address = place, name, f"{place.where.rstrip('/')}/{name}"
         run.copy("environment.json", "config.json")
         return run
 
     def beside(self, experiment: Experiment) -> Run:
         name = f"{experiment.name}/{self.folder.name}"
         return Mirror.of(self.place, name, experiment, self.folder.parent.parent / experiment.name / self.folder.name)
+
+    def share(self, *folders: str) -> None:
+        files = [path for folder in folders for path in (self.folder / folder).rglob("*") if path.is_file()]
+        self.copy(*(path.relative_to(self.folder).as_posix() for path in files))
 
     def copy(self, *names: str) -> None:
         for name in names:

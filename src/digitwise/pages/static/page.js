@@ -8,6 +8,7 @@ const DEFAULTS = {
   problem: "987654 + 12347", model: "addition", beside: "absolute",
   step: "", lowest: "0", layer: "0", head: "0", digit: "",
 };
+const WORDS = new Set(["problem", "model", "beside"]); // the other parts of the state are whole numbers
 const state = { ...DEFAULTS };
 let models = {}; // by name, as the server describes them
 let views = {}; // the answers that are shown, by model
@@ -48,7 +49,9 @@ function panelOf(name) {
 
 function readAddress() {
   Object.assign(state, DEFAULTS);
-  for (const [key, value] of new URLSearchParams(location.hash.slice(1))) if (key in state) state[key] = value;
+  for (const [key, value] of new URLSearchParams(location.hash.slice(1))) {
+    if (key in state && (WORDS.has(key) || /^\d{0,9}$/.test(value))) state[key] = value;
+  }
   $("problem").value = state.problem;
 }
 
@@ -75,12 +78,17 @@ async function solve(keep = false) {
       return { model, error: error.message };
     }
   }));
-  if (mine !== asked) return;
+  if (mine !== asked) return [];
   views = Object.fromEntries(found.map((view) => [view.model, view]));
   if (found.every((view) => view.error)) say(found[0].error);
+  const focused = document.activeElement.id;
   $("panels").replaceChildren(...found.map(panel));
+  if (focused) $(focused)?.focus(); // a control inside a panel is a new one now
+  // What is put into the page together with its words is not read aloud: this place was there before.
+  $("verdicts").textContent = found.map((view) => `${view.model}: ${view.error ?? verdict(view)}.`).join(" ");
   showStep();
   chart();
+  return found;
 }
 
 async function draw(how) {
@@ -89,11 +97,18 @@ async function draw(how) {
     const seed = Math.floor(Math.random() * 2 ** 31);
     $("problem").value = (await api("draw", { how, operator, digits, seed })).problem;
     fit(operator);
-    await solve();
-    for (const view of Object.values(views)) if (!view.error) tally(view.model, digits, view.right ? 1 : 0, 1);
+    for (const view of await solve()) if (!view.error) tally(view.model, digits, view.right ? 1 : 0, 1);
     chart();
   } catch (error) {
     say(error);
+  }
+}
+
+// Hard problems are known for some operators only.
+function offer() {
+  const operators = { random: "+-*/?", cascade: "+-*", nines: "+", ones: "+" };
+  for (const button of document.querySelectorAll("[data-how]")) {
+    button.disabled = !operators[button.dataset.how].includes($("operator").value);
   }
 }
 
@@ -120,19 +135,22 @@ function panel(view) {
     box.append(make("p", { class: "verdict wrong" }, view.error));
     return box;
   }
-  const faults = `wrong in ${view.wrong} of ${view.symbols} symbols; the exact answer is ${brief(view.exact)}`;
-  const [kind, words] = view.right ? ["right", "right"] : ["wrong", faults];
   box.append(
-    make("p", { class: `verdict ${kind}`, role: "status" }, `${brief(view.answer)} is ${words}`),
+    make("p", { class: `verdict ${view.right ? "right" : "wrong"}` }, verdict(view)),
     make("div", { class: "beside" }, wide("The problem in columns", columns(view, model)), machinePicture(view)),
     make("p", { class: "note" },
-      "A digit of the answer is the darker the less sure the network is; wrong ones are underlined and framed."),
+      "The less sure the network is of a digit, the more orange it is; wrong ones are underlined and framed."),
   );
   if (view.width > view.places.length) box.append(otherColumns(view));
   if (view.rows.length) box.append(...messages(view));
   if (model.layers) box.append(...canvas(view, model));
   if (view.answer.length > 20) box.append(make("h3", {}, "The answer"), make("p", { class: "digits" }, view.answer));
   return box;
+}
+
+function verdict(view) {
+  const faults = `wrong in ${view.wrong} of ${view.symbols} symbols; the exact answer is ${brief(view.exact)}`;
+  return `${brief(view.answer)} is ${view.right ? "right" : faults}`;
 }
 
 function brief(number) {
@@ -189,7 +207,7 @@ function answered(view, model) {
       "td", { class: wrong ? "wrong" : null, title: words, "data-at": at },
       model.layers ? make("button", choice, one.symbol) : one.symbol,
     );
-    cell.style.backgroundColor = `rgba(var(--unsure), ${0.75 * Math.min(1, 2 * (1 - one.confidence))})`;
+    cell.style.setProperty("--doubt", Math.min(1, 2 * (1 - one.confidence)).toFixed(3));
     return cell;
   });
 }
@@ -214,13 +232,14 @@ function machinePicture(view) {
 function messages(view) {
   const cells = view.rows.reduce((sum, row) => sum + row.cells.length, 0), several = view.rows.length > 1;
   const by = several ? view.rows[0].cells.length : 1, id = `step-${view.model}`;
+  const fine = Number(state.step) % by > 0; // a link into the middle of a row
   const slide = (event) => {
     stop();
     state.step = event.target.value;
     writeAddress();
     showStep();
   };
-  const range = { id, class: "step", type: "range", min: 0, max: cells, step: by, value: cells, oninput: slide };
+  const range = { id, class: "step", type: "range", min: 0, max: cells, step: fine ? 1 : by, value: cells, oninput: slide };
   const slider = make("input", range);
   const finer = (event) => {
     slider.step = event.target.checked ? 1 : by;
@@ -232,7 +251,7 @@ function messages(view) {
       "p", { class: "row" },
       make("button", { type: "button", class: "play", accesskey: "p", onclick: toggle }, "Play"),
       make("label", { for: id }, "Round"), slider, make("output", { class: "round" }),
-      several ? make("label", {}, make("input", { type: "checkbox", onchange: finer }), " cell by cell") : null,
+      several ? make("label", {}, make("input", { type: "checkbox", checked: fine, onchange: finer }), " cell by cell") : null,
     ),
     make("p", { class: "said note" }),
   ];
@@ -253,24 +272,31 @@ function showStep() {
       const turn = first[number] + (row.down ? index : row.cells.length - 1 - index);
       td.classList.toggle("later", turn >= done);
       td.classList.toggle("now", turn === done - 1 && done < all);
-      if (turn === done - 1) now = [number, index];
+      if (turn === done - 1) now = [number, index, td];
     }
     box.querySelector(".round").textContent = `${done} of ${all}`;
     const number = now ? now[0] : 0, graph = view.graphs[number];
     const lit = now ? transition(view.rows[number], now[1], graph) : null;
     box.querySelector(".said").textContent = lit ? lit.words : "Nobody has spoken yet.";
     drawMachine(box.querySelector(".machine"), graph, lit);
+    if (done < all) center(box.querySelector(".wide"), now ? now[2].offsetLeft : Infinity);
   }
+}
+
+// Of what is wider than its box, show the part around a place: the rest of the page stays where it is.
+function center(box, left) {
+  box.scrollLeft = Math.min(left - box.clientWidth / 2, box.scrollWidth);
 }
 
 function transition(row, index, graph) {
   const along = row["hears along"][index], across = row["hears across"][index], says = row["says along"][index];
-  const means = graph.nodes.find((node) => node.code === says)?.means ?? "?";
+  const means = graph.nodes.find((node) => node.code === says)?.means;
   const seen = row.digits.map((line) => line[index]).join(" and ").replaceAll("_", "nothing");
   const parts = [`A cell sees ${seen}`, `hears ${along ? `#${along.code} (${along.means})` : "nothing"}`];
   if (across) parts.push(`from the row before #${across.code} (${across.means})`);
   parts.push(`writes ${row.writes[index] === "_" ? "nothing" : row.writes[index]}`);
-  const words = `${parts.join(", ")}${says < 0 ? "" : ` and says #${says} (${means})`}.`;
+  const said = means === undefined ? `#${says}, which no cell hears` : `#${says} (${means})`;
+  const words = `${parts.join(", ")}${says < 0 ? "" : ` and says ${said}`}.`;
   return { from: along ? along.code : -1, to: says, words };
 }
 
@@ -358,7 +384,8 @@ function canvas(view, model) {
     wide("Attention", make("svg", { class: "arcs", role: "img", "aria-label": "Attention, not there yet" })),
     make("details", { ontoggle: open }, make("summary", {}, "Positional vectors")),
     make("details", { class: "leak", open: true },
-      make("summary", {}, "Why it fails: attention leaks to far digits as numbers grow")),
+      make("summary", {}, "How attention leaks to far digits as numbers grow"),
+      make("p", { class: "note", role: "status" }, "This is being measured.")),
   ];
 }
 
@@ -368,12 +395,15 @@ function choose(name, slot) {
   look(name);
 }
 
+const looks = {}; // by model: only the last question is answered
 async function look(name) {
   const view = views[name], box = panelOf(name), model = models[name];
   if (!box || view.error) return;
+  const mine = (looks[name] = (looks[name] ?? 0) + 1);
   const layer = Math.min(Number(state.layer), model.layers - 1), head = Math.min(Number(state.head), model.heads - 1);
   try {
     const found = await api("attention", { problem: view.problem, model: name, layer, head });
+    if (mine !== looks[name]) return;
     const highest = Math.max(...view.written.filter(Boolean).map((one) => one.slot));
     const slot = Math.min(state.digit === "" ? highest : Number(state.digit), found.slots.length - 1);
     for (const button of box.querySelectorAll("[data-slot]")) {
@@ -405,26 +435,30 @@ function arcs(svg, found, slot) {
   svg.setAttribute("width", width);
   svg.setAttribute("aria-label", `Attention of the answer's place ${slot} over ${found.tokens.length} tokens`);
   svg.replaceChildren(...lines.filter(Boolean), ...tokens, ...answers);
-  svg.parentElement.scrollLeft = from - svg.parentElement.clientWidth / 2;
+  center(svg.parentElement, from);
 }
 
 async function heat(name, details) {
-  if (details.querySelector("canvas")) return;
-  const { tables } = await api("positions", { model: name });
+  if (details.querySelector("p")) return;
+  const note = make("p", { class: "note" });
+  details.append(note);
+  const { tables } = await api("positions", { model: name }).catch((error) => (say(error), { tables: {} }));
+  if (Object.keys(tables).length) note.remove();
+  else note.textContent = "There are none to show.";
   for (const [title, table] of Object.entries(tables)) {
     const rows = table.length, across = table[0].length, values = table.flat();
     const most = Math.max(...values.map(Math.abs)) || 1, limit = most.toFixed(2);
     const label = `Heat map of positional vectors, ${title}: ${rows} vectors of ${across} numbers, from -${limit} to ${limit}`;
-    const picture = make("canvas", { width: across, height: rows, role: "img", "aria-label": label });
-    const context = picture.getContext("2d"), image = context.createImageData(across, rows);
+    const picture = make("canvas", { width: rows, height: across, role: "img", "aria-label": label });
+    const context = picture.getContext("2d"), image = context.createImageData(rows, across);
     values.forEach((value, at) => {
       const size = Math.abs(value) / most, less = (part) => 255 - part * size;
-      image.data.set(value > 0 ? [less(41), less(161), less(255), 255] : [less(255), less(141), less(77), 255], 4 * at);
+      const colour = value > 0 ? [less(41), less(161), less(255), 255] : [less(255), less(141), less(77), 255];
+      image.data.set(colour, 4 * ((at % across) * rows + Math.floor(at / across))); // a vector is a column
     });
     context.putImageData(image, 0, 0);
-    picture.style.aspectRatio = `${across} / ${Math.max(rows, across / 3)}`;
     const what = title.startsWith("pairs") ? "distance or class" : "position";
-    const words = `${title}: a line for each ${what}, orange above 0, blue below, up to ${limit}`;
+    const words = `${title}: a column for each ${what}, orange above 0, blue below, up to ${limit}`;
     details.append(make("p", { class: "note" }, words), picture);
   }
 }
@@ -438,10 +472,15 @@ async function leak(name) {
     const layers = found.rows[0].shares.map((_, layer) => ({
       name: `to far digits, layer ${layer + 1}`, points: found.rows.map((row) => [row.digits, row.shares[layer]]),
     }));
-    const right = { name: "exact match", quiet: true, points: found.rows.map((row) => [row.digits, row.right]) };
+    const quiet = { "exact match": "right", "exact match, far digits hidden": "masked" };
+    const right = Object.entries(quiet).map(([name, key]) => ({
+      name, quiet: true, points: found.rows.map((row) => [row.digits, row[key]]),
+    }));
     const words = `Share of the attention of answer digits that goes to digits more than ${found.trained} places away,`
-      + ` farther than any in training; ${found.problems} problems per length. Grey: lengths in training.`;
-    details.append(make("p", { class: "note" }, words), lines([...layers, right], found.trained));
+      + ` farther than any in training; ${found.problems} problems per length. Grey: lengths in training. Where more`
+      + " is right with far digits hidden, the leak is why it fails; where nothing changes, it fails for another reason.";
+    details.querySelector("p").textContent = words;
+    details.append(lines([...layers, ...right], found.trained));
   } catch (error) {
     say(error);
   }
@@ -449,13 +488,16 @@ async function leak(name) {
 
 // Charts
 
-const DASHES = ["2 0", "7 3", "2 3", "9 3 2 3"];
+const DASHES = ["2 0", "7 3", "2 3", "9 3 2 3", "1 4"];
+const FAR = 30; // beyond so many digits the axis is logarithmic
 
 function lines(series, trained) {
   const xs = series.flatMap((one) => one.points.map((point) => point[0]));
   const most = Math.max(2, ...xs), least = Math.min(1, ...xs);
-  const x = (value) => 40 + (420 * (value - least)) / (most - least), y = (value) => 200 - 180 * value;
-  const ticks = [...new Set([least, Math.round((least + most) / 2), most])];
+  const scale = most > FAR ? Math.log : Number, y = (value) => 200 - 180 * value;
+  const x = (value) => 40 + (420 * (scale(value) - scale(least))) / (scale(most) - scale(least));
+  const middle = most > FAR ? Math.sqrt(least * most) : (least + most) / 2;
+  const ticks = [...new Set([least, Math.round(middle), most])];
   const shaded = Math.max(0, x(Math.min(trained, most)) - 40);
   const parts = [
     make("rect", { class: "trained", x: 40, y: 20, width: shaded, height: 180 }),
@@ -466,7 +508,7 @@ function lines(series, trained) {
   ];
   series.forEach((one, index) => {
     const kind = `series${one.quiet ? 3 : index % 3}`, below = 248 + 16 * index;
-    const line = { class: kind, "stroke-dasharray": DASHES[(one.quiet ? 1 : index) % DASHES.length] };
+    const line = { class: kind, "stroke-dasharray": DASHES[index % DASHES.length] };
     const points = [...one.points].sort((a, b) => a[0] - b[0]);
     const dots = points.map(([a, b]) => make(
       "circle", { class: kind, cx: x(a), cy: y(b), r: 2.5 },
@@ -506,7 +548,7 @@ function chart() {
   ));
   const head = ["digits", ...names].map((name) => make("th", { scope: "col" }, name));
   const table = make("table", { class: "plain" }, make("tr", {}, ...head), ...rows);
-  $("counts").replaceChildren(lines(series, models[names[0]].trained), table);
+  $("counts").replaceChildren(make("div", {}, lines(series, models[names[0]].trained)), table);
 }
 
 const LADDER = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50, 100];
@@ -562,16 +604,19 @@ async function begin() {
       make("option", { value: model.name }, `${model.name}${model.proven ? " (proven)" : ""}`));
     $("model").replaceChildren(...options());
     $("beside").replaceChildren(make("option", { value: "" }, "no other"), ...options());
-    choosePair();
-    await solve(true);
+    await solvePair();
   } catch (error) {
     say(error);
   }
 }
 
-function choosePair() {
+// The models of the address; one that is not here is said, since another stands in its place.
+async function solvePair() {
+  const missing = [state.model, state.beside].filter((name) => name && !models[name]);
   if (models[state.model]) $("model").value = state.model;
   $("beside").value = models[state.beside] ? state.beside : "";
+  await solve(true);
+  if (missing.length) say(`There is no model '${missing.join("', '")}' here: digitwise demo takes folders of runs.`);
 }
 
 $("ask").addEventListener("submit", (event) => {
@@ -582,11 +627,12 @@ for (const id of ["model", "beside"]) $(id).addEventListener("change", () => sol
 for (const button of document.querySelectorAll("[data-how]")) {
   button.addEventListener("click", () => draw(button.dataset.how));
 }
+$("operator").addEventListener("change", offer);
 $("count").addEventListener("click", count);
 $("forget").addEventListener("click", forget);
 addEventListener("hashchange", () => {
   readAddress();
-  choosePair();
-  solve(true);
+  solvePair();
 });
+offer();
 begin();
