@@ -33,14 +33,22 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray has its own
 RAY = Where("ray")
 #: Long enough that a kill comes in the middle.
 LONGER = with_training(steps=40, checkpoints=4, save_seconds=0.0)
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    CLIENTS = free.getsockname()[1]  # the port of the server for clients
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+CLIENTS = free_port()  # of the server for clients
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112 - its name; a busy machine is slow
+    # A busy machine is slow to start a node, and a process for a client.
+    os.environ["RAY_raylet_start_wait_time_s"] = "300"  # noqa: SIM112 - its name
+    os.environ["RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S"] = "300"
     import ray
     from ray.cluster_utils import Cluster
 
@@ -121,6 +129,33 @@ def test_an_address_where_nobody_answers_is_one_line(tmp_path):
     result = subprocess.run([sys.executable, "-m", "digitwise", *grid], capture_output=True, text=True)
     assert result.returncode == 2 and result.stderr.count("\n") == 1, result.stderr
     assert "--on ray://127.0.0.1:1: no cluster answers there" in result.stderr
+
+
+BUSY = """
+import sys, time
+from ray.cluster_utils import Cluster
+cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "ray_client_server_port": int(sys.argv[1])})
+print("ready", flush=True)
+sys.stdin.read()
+cluster.shutdown()
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_too_busy_to_serve_is_asked_again_and_then_named(tmp_path):
+    """Its processes for clients get no time at all to start, so every try fails."""
+    never = os.environ | {"RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "0"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    port = free_port()
+    with subprocess.Popen([sys.executable, "-c", BUSY, str(port)], env=never, **pipes) as busy:
+        assert busy.stdout.readline() == "ready\n"
+        on = f"ray://127.0.0.1:{port}"
+        grid = ["sweep", "m1-ape", "--profile", "smoke", "--on", on, "--out", str(tmp_path)]
+        command, soon = [sys.executable, "-m", "digitwise", *grid], {"RAY_CLIENT_RECONNECT_GRACE_PERIOD": "5"}
+        result = subprocess.run(command, capture_output=True, text=True, env=os.environ | soon)
+        busy.communicate()
+    assert result.returncode == 2 and result.stderr.count("\n") == 1, result.stderr
+    assert f"--on {on}: the cluster was asked 3 times and started no process for us" in result.stderr
 
 
 def test_a_memory_of_one_process_is_refused(cluster):

@@ -20,8 +20,10 @@ from digitwise.machines.walk import ACROSS, ALONG, OVER, READ, SEEN, State, Tell
 from digitwise.tasks.problems import Kind
 from digitwise.tasks.symbols import PAD, PLUS, SPELLING, TIMES
 
-ROUNDS = 36
+ROUNDS = 108
 """Of 20,000 problems each."""
+EACH = 3
+"""Problems that are searched for each situation."""
 LONGEST = 5
 """Digits of the numbers in problems that are searched for."""
 
@@ -126,10 +128,12 @@ class _Meanings:
 def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.Generator) -> list[str]:
     """Problems of at most 5 digits in which these very situations occur: random ones, and ones made of few different
     digits and of nines, all run by the table. Few for each situation, shortest first."""
-    left = dict.fromkeys(wrong, 3)
+    own, digits_AK, along, across = (np.array(part) for part in zip(*wrong, strict=True))
+    left = np.zeros(len(table.symbol), dtype=np.int64)  # how many problems are still wanted, by number of the situation
+    left[table.number(table.combination(own, list(digits_AK.T)), along, across)] = EACH
     found: list[str] = []
     for round_ in range(ROUNDS):
-        if not any(left.values()):
+        if not left.any():
             break
         rows = 1 + round_ % 3 if claim == "product" else 2 + round_ % 4
         kind = Kind("*" if claim == "product" else "+", rows)
@@ -138,13 +142,10 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
         multipliers, numbers = np.split(digits, [bool(kind.factor)], axis=1)
         layout = lay_out(table, kind, numbers, multipliers.reshape(len(digits), -1))
         met_BRP = np.stack([row.numbers_BP for row in run(table, layout)], axis=1)
-        for situation, count in left.items():
-            own, seen, along, across = situation
-            number = table.number(table.combination(np.array(own), [np.array(d) for d in seen]), along, across)
-            if count:
-                hits = np.flatnonzero((met_BRP == number).any((1, 2)))[:count]
-                left[situation] -= len(hits)
-                found += [f" {kind.operator} ".join(map(str, values[problem])) for problem in hits]
+        where = np.nonzero(left[met_BRP])
+        met, first = np.unique(met_BRP[where], return_index=True)
+        left[met] -= 1
+        found += [f" {kind.operator} ".join(map(str, values[problem])) for problem in where[0][first]]
     return sorted(dict.fromkeys(found), key=len)
 
 

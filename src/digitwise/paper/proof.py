@@ -47,7 +47,7 @@ def experiments(profile: str) -> Arms:
         ),
         "product": _experiment(
             Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
-            replace(LARGE_CELL, across=5), steps=4000, most=20_000, floor=0.05,
+            replace(LARGE_CELL, across=5), steps=3000, most=12_000, floor=0.05, batch=384, draws=8,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),
@@ -62,7 +62,8 @@ def experiments(profile: str) -> Arms:
 
 RECIPES = [
     Recipe("proof", "Networks that are proven right for all numbers of all lengths: every seed, with its time.",
-           experiments, checks=(), seeds=range(10, 15), own_seeds={"difference": range(15, 20)}, analysis="proof"),
+           experiments, checks=(), seeds=range(10, 15),
+           own_seeds={"difference": range(15, 20), "product": range(15, 20)}, analysis="proof"),
 ]  # fmt: skip
 
 

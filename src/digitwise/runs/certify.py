@@ -34,7 +34,7 @@ SAFE = 100
 COMPARED = ((1, 1), (7, 1), (64, 1), (64, 2), (4096, 2))
 """Sizes of batches and numbers of threads whose results are compared, for the situations of at most 64 batches each."""
 FEW = 60
-"""Wrong cases up to which problems that show them are searched for."""
+"""Problems with wrong cases that are replayed through the network."""
 #: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
 WIRED: dict[str, tuple[set[bool], int | None]] = {
     "sum": ({False}, None),
@@ -94,7 +94,7 @@ def certify(experiment: Experiment, model: Model) -> Report:
     table = speakers.table(wiring)
     walk = CLAIMS[task.claim](table.tell)
     practice = walk.problems
-    if 0 < len(walk.wrong) <= FEW and not practice:
+    if walk.wrong and not practice:
         practice = expose(table, task.claim, walk.wrong, generator(experiment.seed, "expose"))
     shown = [text for text in sorted(practice, key=len)[:FEW] if is_wrong(speakers, task, text)]
     logit, bit, difference = margins(speakers, wiring, walk.used)

@@ -19,6 +19,8 @@ LOOK = 2.0
 """Seconds between two looks at the claims, at least."""
 SHARE = 20
 """A look at the claims of very many runs takes a while: so many times as long as the last one took, none is taken."""
+TRIES = 3
+"""How often a cluster that answers is asked to start the process by which a client works there."""
 PATIENCE = 60.0
 """Seconds that runs get to save their state when the sweep is stopped."""
 
@@ -31,14 +33,20 @@ def connect(on: str) -> Any:
         raise ValueError(f"--on {on} needs Ray: pip install 'digitwise[ray]'") from error
     if not (on == "ray" or on.startswith("ray://")):
         raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
-    if not ray.is_initialized():
+    for left in reversed(range(TRIES)):
+        if ray.is_initialized():
+            break
         try:
             with warnings.catch_warnings(action="ignore"):  # they say in many words what the error says
                 ray.init(address=None if on == "ray" else on, log_to_driver=False, logging_level=logging.WARNING)
+        except ConnectionAbortedError as error:  # a cluster is there, but a busy one gives its process 30 seconds only
+            if not left:
+                reason = str(error).strip().splitlines()[-1]
+                said = f"--on {on}: the cluster was asked {TRIES} times and started no process for us ({reason})"
+                raise ValueError(said) from error
         except (ConnectionError, RuntimeError) as error:
-            raise ValueError(
-                f"--on {on}: no cluster answers there ({next(iter(str(error).splitlines()), '')})"
-            ) from error
+            reason = next(iter(str(error).splitlines()), "")
+            raise ValueError(f"--on {on}: no cluster answers there ({reason})") from error
     return ray
 
 
