@@ -74,6 +74,15 @@ def test_a_wrong_case_of_rows_is_exposed_by_a_problem(claim, situation, told):
     assert all(len(number) <= 5 for text in found for number in text.split())
 
 
+def test_many_wrong_cases_are_exposed_together():
+    """Each with a few problems, however many there are: products in which a row of nines is wrong everywhere."""
+    table, rng = exact.table("product"), np.random.default_rng(0)
+    wrong = [s for s in CLAIMS["product"](table.tell).used if s.digits[0] == 9]
+    found = expose(table, "product", wrong, rng)
+    assert len(wrong) > 500 and len(found) > 200
+    assert all("9" in text.split()[0] for text in found)
+
+
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_certificate_is_checked_from_its_file_alone(claim, tmp_path):
     made = exact.certificate(claim)

@@ -24,7 +24,7 @@ def small(arm, steps=30, most=120):
 
 
 def test_an_untrained_network_is_refuted_by_a_problem_it_gets_wrong():
-    for arm in ("sum", "difference", "division"):
+    for arm in ("sum", "sums", "product", "difference", "division"):
         experiment = small(arm)
         report = certify(experiment, experiment.build())
         assert report.verdict == "refuted" and report.wrong and report.problems
