@@ -24,6 +24,8 @@ ROUNDS = 108
 """Of 20,000 problems each."""
 EACH = 3
 """Problems that are searched for each situation."""
+RARE = 500
+"""Problems whose neighbours are searched."""
 LONGEST = 5
 """Digits of the numbers in problems that are searched for."""
 
@@ -126,11 +128,16 @@ class _Meanings:
 
 
 def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.Generator) -> list[str]:
-    """Problems of at most 5 digits in which these very situations occur: random ones, and ones made of few different
-    digits and of nines, all run by the table. Few for each situation, shortest first."""
+    """Problems of at most 5 digits in which these very situations occur, few for each, shortest first.
+
+    All are run by the table: random ones, ones made of few different digits and of nines, and neighbours of those that
+    led into the rarest situations so far. What is wrong late in training is beside what is rare.
+    """
     own, digits_AK, along, across = (np.array(part) for part in zip(*wrong, strict=True))
     left = np.zeros(len(table.symbol), dtype=np.int64)  # how many problems are still wanted, by number of the situation
     left[table.number(table.combination(own, list(digits_AK.T)), along, across)] = EACH
+    met = np.zeros(len(table.symbol), dtype=np.int64)  # how often
+    rare: dict[int, Ints] = {}  # problems, by number of rows
     found: list[str] = []
     for round_ in range(ROUNDS):
         if not left.any():
@@ -138,15 +145,31 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
         rows = 1 + round_ % 3 if claim == "product" else 2 + round_ % 4
         kind = Kind("*" if claim == "product" else "+", rows)
         values = _numbers(rng, 20_000, rows, claim)
+        if rows in rare:
+            lowest = 10 ** (rows - 1) if rows > 1 and kind.factor else 0
+            values[: len(values) // 2] = _neighbours(rng, rare[rows], len(values) // 2, kind.factor, lowest)
         digits = (values[..., None] // 10 ** np.arange(LONGEST) % 10).astype(np.uint8)
         multipliers, numbers = np.split(digits, [bool(kind.factor)], axis=1)
         layout = lay_out(table, kind, numbers, multipliers.reshape(len(digits), -1))
         met_BRP = np.stack([row.numbers_BP for row in run(table, layout)], axis=1)
+        met += np.bincount(met_BRP.ravel(), minlength=len(met))
+        rare[rows] = values[np.argsort(met[met_BRP].min((1, 2)), kind="stable")[:RARE]]
         where = np.nonzero(left[met_BRP])
-        met, first = np.unique(met_BRP[where], return_index=True)
-        left[met] -= 1
+        hit, first = np.unique(met_BRP[where], return_index=True)
+        left[hit] -= 1
         found += [f" {kind.operator} ".join(map(str, values[problem])) for problem in where[0][first]]
     return sorted(dict.fromkeys(found), key=len)
+
+
+def _neighbours(rng: np.random.Generator, values: Ints, count: int, factor: int, lowest: int) -> Ints:
+    """Problems that differ in one digit from these; a multiplier, if there is one, keeps its number of digits."""
+    values = values[rng.integers(0, len(values), count)]
+    which, at = rng.integers(0, values.shape[1], count), rng.integers(0, LONGEST, count)
+    at = np.where((which == 0) & (factor > 0), at % max(factor, 1), at)
+    old, place = values[np.arange(count), which], 10**at
+    new = old + (rng.integers(0, 10, count) - old // place % 10) * place
+    values[np.arange(count), which] = np.where((which == 0) & (new < lowest), old, new)
+    return values
 
 
 def _numbers(rng: np.random.Generator, count: int, rows: int, claim: str) -> Ints:

@@ -19,11 +19,11 @@ EVERY = 50
 """Steps between checks."""
 BIT = 0.05
 """The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
-SHARE = 8
+SHARE = 3
 """One in so many problems of a batch is practice."""
 LOW = 0.03
 """Wrong cases are practised once the mean loss is this low; before that nearly everything is wrong."""
-MOST = 200
+MOST = 500
 """Problems that are kept for practice, the latest first."""
 MEMORY = 0.98
 """Of the mean loss."""
