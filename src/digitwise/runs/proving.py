@@ -15,8 +15,11 @@ from digitwise.runs.certify import Report, certify
 from digitwise.runs.experiment import Experiment
 from digitwise.tasks.problems import Problems, kind_of
 
-EVERY = 50
-"""Steps between checks."""
+EVERY, SELDOM = 50, 200
+"""Steps between checks, and between those from which nothing can be learned yet: the check of a table in which many cases
+are wrong takes half as long as the steps between."""
+MANY = 1000
+"""Wrong cases."""
 BIT = 0.05
 """The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
 SHARE = 3
@@ -43,9 +46,12 @@ class Prover:
         rate of the schedule a difference was lost again."""
         self.began = int(state.get("began", 0)) if state else 0
         """The step at which the schedule began for the last time."""
+        self.wrong = int(state.get("wrong", 0)) if state else 0
+        """Cases that were wrong at the last check."""
 
     def state(self) -> dict[str, Any]:
-        return {"practice": self.practice, "loss": self.loss, "calm": self.calm, "began": self.began}
+        names = ("practice", "loss", "calm", "began", "wrong")
+        return {name: getattr(self, name) for name in names}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
         """The same number of problems, some of them practice of the same kinds."""
@@ -58,11 +64,13 @@ class Prover:
         return problems[: len(problems) - count].joined(self.experiment.task.read(chosen))
 
     def is_due(self, done: int) -> bool:
-        return done % EVERY == 0 and done - self.began > self.hard * self.experiment.training.steps
+        every = SELDOM if self.wrong > MANY and not self.practice else EVERY
+        return done % every == 0 and done - self.began > self.hard * self.experiment.training.steps
 
     def check(self, model: Model, done: int) -> Report:
         """Check every case after so many steps."""
         report = certify(self.experiment, model)
+        self.wrong = report.wrong
         self.calm = self.calm or not report.wrong
         if report.wrong and done - self.began >= PATIENCE * self.experiment.training.steps:
             self.began, self.calm = done, False
