@@ -16,8 +16,8 @@ from digitwise.runs.experiment import Experiment
 from digitwise.tasks.problems import Problems, kind_of
 
 EVERY, SELDOM = 50, 200
-"""Steps between checks, and between those from which nothing can be learned yet: the check of a table in which many cases
-are wrong takes half as long as the steps between."""
+"""Steps between checks, and between those from which nothing can be learned yet: to check a table in which many cases
+are wrong takes half as long as fifty steps."""
 MANY = 1000
 """Wrong cases."""
 BIT = 0.05
@@ -30,7 +30,7 @@ MOST = 500
 """Problems that are kept for practice, the latest first."""
 MEMORY = 0.98
 """Of the mean loss."""
-PATIENCE = 1.5
+PATIENCE = 2.5
 """Schedules after which one that has not led to a right table begins again."""
 
 
