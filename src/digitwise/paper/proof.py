@@ -47,7 +47,7 @@ def experiments(profile: str) -> Arms:
         ),
         "product": _experiment(
             Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
-            replace(LARGE_CELL, across=5), steps=3000, most=12_000, floor=0.05, batch=384, draws=8,
+            replace(LARGE_CELL, across=5), steps=3000, most=12_000, floor=0.02, batch=384, draws=8,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),
