@@ -25,7 +25,7 @@ def add_options(sub: argparse.ArgumentParser) -> None:
 
 def compare(options: argparse.Namespace) -> int | None:
     from digitwise.comparison import ENCODINGS, FORMATS, TASKS, running, summary
-    from digitwise.comparison.setting import CANVAS, REFERENCE, TRAINED, setting
+    from digitwise.comparison.setting import CANVAS, REFERENCE, TRAINED, TUNED, setting
     from digitwise.config import did_you_mean
     from digitwise.plots import small_multiples
     from digitwise.runs.training import Stopped
@@ -50,7 +50,7 @@ def compare(options: argparse.Namespace) -> int | None:
     try:
         planned = []
         for work in [] if options.table else todo:
-            trainings = len(work.where.grid()) + len(seeds)
+            trainings = TUNED * len(work.where.grid()) + len(seeds)
             steps = running.plan_of(work.where, options.out, budget, options.steps, trainings, options.profile)
             planned.append((work, steps))
         for rows in [[row] for row in planned] if on.name == "here" else [planned] * bool(planned):
@@ -84,6 +84,6 @@ def compare(options: argparse.Namespace) -> int | None:
 def explained(which: str, rows: list[dict[str, Any]], reference: str) -> str:
     """What a table holds equal, and that all were tuned alike."""
     tried = sorted({row["tried"] for row in rows})
-    tuned = f"each tuned by {' or '.join(map(str, tried))} trainings on another seed"
+    tuned = f"each tuned by {' or '.join(map(str, tried))} trainings of half the steps on another seed"
     times = f", as long as {reference} takes for the steps above" if which == "time" else ""
     return f"{times}; {tuned}; median over seeds (lowest-highest):"

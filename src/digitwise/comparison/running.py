@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise.comparison.cost import cost_of, seconds_of_reference
-from digitwise.comparison.setting import TUNING_SEED, Setting, named
+from digitwise.comparison.setting import TUNED, TUNING_SEED, Setting, named
 from digitwise.encodings import Encoding
 from digitwise.paper.reproduction import Report, silent
 from digitwise.runs.experiment import Experiment
@@ -52,7 +52,7 @@ def works(names: Sequence[str], settings: Sequence[Setting], root: Path) -> list
     return found
 
 
-def plan_of(where: Setting, root: Path, budget: float | None, steps: int | None, trainings: int, profile: str) -> int:
+def plan_of(where: Setting, root: Path, budget: float | None, steps: int | None, trainings: float, profile: str) -> int:
     """The steps of each training, which a folder keeps from its first comparison on.
 
     A budget is the time that one encoding has for all of its trainings on a task, tuning included, at the speed of the
@@ -106,8 +106,9 @@ class Trials(NamedTuple):
     cost: dict[str, Any]
 
     def tuning(self) -> list[Job]:
-        """One run per point of the grid."""
-        return [self._job(home, self._trial(*point, self.steps, TUNING_SEED)) for point, home in self._points().items()]
+        """One shorter run per point of the grid."""
+        steps = int(TUNED * self.steps)
+        return [self._job(home, self._trial(*point, steps, TUNING_SEED)) for point, home in self._points().items()]
 
     def reported(self, seeds: Sequence[int]) -> list[Job]:
         """Runs with the best point of the grid, at equal steps and at equal time."""

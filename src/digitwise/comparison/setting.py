@@ -29,6 +29,8 @@ FORMATS = {
 CANVAS, TRAINED = 10, 4
 LONG = 2 * TRAINED
 SHARPNESS = (1.0, 2.5)
+TUNED = 0.5
+"""Share of the steps that a trial of the tuning has: enough to tell the settings apart."""
 TUNING_SEED = 100
 """Settings are chosen on seeds of 100 and up, which are never reported."""
 
