@@ -42,11 +42,7 @@ def reproduce(
     used = sorted({run.experiment.seed for run in every(runs)}) or seeds or recipe.seeds_in(profile)
     if recipe.analysis:
         rows = analyse(recipe.analysis, every(runs), used, folder, report)
-        short = [
-            {k: v for k, v in row.items() if k != "run" and (not isinstance(v, list | dict) or len(v) < 9)}
-            for row in rows
-        ]
-        found = {"rows": short, "figures": [str(path) for path in sorted(folder.glob("*.png"))]}
+        found = {"rows": [_short(row) for row in rows], "figures": [str(path) for path in sorted(folder.glob("*.png"))]}
     else:
         check(recipe, profile, every(runs), report)
         found = {
