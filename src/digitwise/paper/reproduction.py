@@ -189,9 +189,7 @@ ANALYSES = {
     "maps": Analysis(maps.draw_maps, maps.measure_maps),
     "fixed-map": Analysis(dependence.draw, dependence.measure),
     "theory": Analysis(draw_theory, of_seeds=theory.table),
-    "complexity": Analysis(
-        lambda rows, folder: law_figures.draw(folder), of_seeds=lambda _: law_figures.report()["laws"]
-    ),
+    "complexity": Analysis(draw_laws, of_seeds=measure_laws),
 }
 
 
