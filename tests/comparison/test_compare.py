@@ -222,6 +222,7 @@ def test_tuning_prefers_long_numbers_then_the_loss(compared):
     qualities = [quality(run) for run in runs]
     best = max(runs, key=quality)
     assert quality(best) == max(qualities) and len(set(qualities)) > 1
+    assert {run.experiment.training.steps for run in runs} == {10}  # half of those that are reported
     reported = Run.open(compared / "runs/compare/addition-canvas/rope/seed0").experiment.training
     assert (reported.rate, reported.sharpness) == (best.experiment.training.rate, best.experiment.training.sharpness)
 
