@@ -24,7 +24,7 @@ BIT = 0.05
 """The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
 SHARE = 3
 """One in so many problems of a batch is practice."""
-LOW = 0.03
+LOW = 0.06
 """Wrong cases are practised once the mean loss is this low; before that nearly everything is wrong."""
 MOST = 500
 """Problems that are kept for practice, the latest first."""
