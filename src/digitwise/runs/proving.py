@@ -30,7 +30,7 @@ MOST = 500
 """Problems that are kept for practice, the latest first."""
 MEMORY = 0.98
 """Of the mean loss."""
-PATIENCE = 2.5
+PATIENCE = 1.5
 """Schedules after which one that has not led to a right table begins again."""
 
 
