@@ -146,8 +146,7 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
         kind = Kind("*" if claim == "product" else "+", rows)
         values = _numbers(rng, 20_000, rows, claim)
         if rows in rare:
-            lowest = 10 ** (rows - 1) if rows > 1 and kind.factor else 0
-            values[: len(values) // 2] = _neighbours(rng, rare[rows], len(values) // 2, kind.factor, lowest)
+            values[: len(values) // 2] = _neighbours(rng, rare[rows], len(values) // 2, kind.factor)
         digits = (values[..., None] // 10 ** np.arange(LONGEST) % 10).astype(np.uint8)
         multipliers, numbers = np.split(digits, [bool(kind.factor)], axis=1)
         layout = lay_out(table, kind, numbers, multipliers.reshape(len(digits), -1))
@@ -161,14 +160,15 @@ def expose(table: Table, claim: str, wrong: Iterable[Situation], rng: np.random.
     return sorted(dict.fromkeys(found), key=len)
 
 
-def _neighbours(rng: np.random.Generator, values: Ints, count: int, factor: int, lowest: int) -> Ints:
-    """Problems that differ in one digit from these; a multiplier, if there is one, keeps its number of digits."""
-    values = values[rng.integers(0, len(values), count)]
+def _neighbours(rng: np.random.Generator, values: Ints, count: int, factor: int) -> Ints:
+    """Problems that differ in one digit from these; a multiplier of so many digits, if there is one, keeps them."""
+    every, values = np.arange(count), values[rng.integers(0, len(values), count)]
     which, at = rng.integers(0, values.shape[1], count), rng.integers(0, LONGEST, count)
-    at = np.where((which == 0) & (factor > 0), at % max(factor, 1), at)
-    old, place = values[np.arange(count), which], 10**at
+    in_factor = (which == 0) & (factor > 0)
+    place = 10 ** np.where(in_factor, at % max(factor, 1), at)
+    old = values[every, which]
     new = old + (rng.integers(0, 10, count) - old // place % 10) * place
-    values[np.arange(count), which] = np.where((which == 0) & (new < lowest), old, new)
+    values[every, which] = np.where(in_factor & (factor > 1) & (new < 10 ** max(factor - 1, 0)), old, new)
     return values
 
 
