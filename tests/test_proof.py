@@ -130,6 +130,19 @@ def test_right_tables(build, claim):
     assert done.stdout.startswith(f"proven: {claim}: ")
 
 
+@pytest.mark.slow
+def test_rows_of_products_may_say_carries_in_codes_of_their_own(build):
+    def coded(code, m):
+        return code if code < 0 else (code + m) % 10
+
+    table = [
+        [own, seen, coded(along, int(seen[0])), across, symbol, coded(said, int(seen[0])), told]
+        for own, seen, along, across, symbol, said, told in product_table()
+    ]
+    done = prove(build, "product", table)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_differences_and_comparisons(build):
     table = list(difference_table())
     unread = next(line for line in table if line[:4] == ["=", "70", 0, -1])

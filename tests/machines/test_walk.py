@@ -6,8 +6,8 @@ from machines import exact
 
 from digitwise.machines import CLAIMS
 from digitwise.machines.certificate import check, read, write
-from digitwise.machines.rows import expose
-from digitwise.machines.table import Situation, Told
+from digitwise.machines.rows import WALKS, expose
+from digitwise.machines.table import NOTHING, Situation, Told
 from digitwise.tasks.symbols import EQUAL, MINUS, PAD, PLUS, TIMES
 
 
@@ -72,6 +72,45 @@ def test_a_wrong_case_of_rows_is_exposed_by_a_problem(claim, situation, told):
     found = expose(table, claim, [situation], np.random.default_rng(0))
     assert found, "no problem in which the case occurs"
     assert all(len(number) <= 5 for text in found for number in text.split())
+
+
+def own_codes(machine, m_of=lambda situation: situation.digits[0]):
+    """The exact machine of products, except that each row says its carries in codes of its own."""
+
+    def tell(asked):
+        codes = [m_of(situation) for situation in asked]
+        heard = [
+            one if one.along == NOTHING else one._replace(along=(one.along - code) % 10)
+            for one, code in zip(asked, codes, strict=True)
+        ]
+        told = machine.tell(heard)
+        return [one._replace(along=(one.along + code) % 10) for one, code in zip(told, codes, strict=True)]
+
+    return tell
+
+
+def test_carries_of_different_rows_may_have_different_codes():
+    walk = CLAIMS["product"](own_codes(exact.table("product")))
+    assert walk.used and not walk.wrong
+    assert walk.meanings["carry in rows of 5"][5] == {"0"} and walk.meanings["carry in rows of 4"][5] == {"1"}
+    mixed = CLAIMS["product"](own_codes(exact.table("product"), lambda situation: situation.digits[1] % 10))
+    assert mixed.wrong  # within a row they may not
+
+
+def test_strays_are_wrong_where_they_are_said_unless_they_are_followed():
+    """One cell says 15 for the digit 5, and whoever hears 15 takes it for a 5."""
+    machine, case = exact.table("product"), Situation(TIMES, (3, 7), 1, 3)
+
+    def tell(asked):
+        heard = [one._replace(across=5) if one.across == 15 else one for one in asked]
+        told = machine.tell(heard)
+        return [t._replace(across=15) if one == case else t for one, t in zip(asked, told, strict=True)]
+
+    followed = CLAIMS["product"](tell)
+    assert not followed.wrong and len(followed.used) > len(CLAIMS["product"](machine.tell).used)
+    often = [range(10), range(10)]
+    assert list(WALKS["product"](tell, often).wrong) == [case]
+    assert not WALKS["product"](machine.tell, often).wrong
 
 
 def test_many_wrong_cases_are_exposed_together():

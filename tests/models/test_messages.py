@@ -114,6 +114,14 @@ def test_bits_are_soft_then_noisy_then_hard_and_at_test_always_hard():
     assert all(say.weight.grad.abs().sum() > 0 for say in model.say)
 
 
+def test_noise_can_fall_again_once_all_bits_are_hard():
+    model = built("sums").train()
+    model.blueprint = replace(model.blueprint, hard=0.5, noise=0.4, rest=0.25)
+    for progress, noise in ((0.0, 0.0), (0.5, 0.4), (0.75, 0.25), (1.0, 0.1), (1.5, 0.1)):
+        model.progress = progress
+        assert model._voice()[1] == pytest.approx(noise)
+
+
 def test_messages_say_no_more_than_their_bits():
     model = built("product")
     wiring = model.prepare(batch_of("product").coordinates)
@@ -129,6 +137,7 @@ def test_sizes_that_cannot_be_are_refused():
         ({"along": 0}, "at most 8 bits"),
         ({"across": 9}, "at most 8 bits"),
         ({"hard": 0.0}, "hard"),
+        ({"rest": 1.5}, "rest"),
     ):
         with pytest.raises(ValueError, match=reason):
             Messages(**changes)

@@ -388,3 +388,13 @@ def test_maps_that_start_at_zero_are_one_line(tmp_path, monkeypatch):
     maps.draw_maps([row | {"change": [0, 1, 2]}], tmp_path)
     assert len(drawn[0]) == 2 and "start at zero" in drawn[0][1]
     assert drawn[1][1:] == ["length", "change from the start"]
+
+
+def test_the_table_of_shifted_copies_has_the_papers_rows(tmp_path):
+    result = reproduce("a3", "smoke", [0], tmp_path)
+    cases = [row["test case"] for row in result["by place"]]
+    assert cases[:3] == ["shifted copies", "uniform values below 10^10", "place 1, the ones"] and len(cases) == 8
+    run = Run.open(next((tmp_path / "a3").glob("absolute*")))
+    (upper,) = (c for c in run.counts() if c.group == "places above 5" and c.checkpoint in run.select("last"))
+    assert result["by place"][-1]["median"] == round(100 * upper.accuracy, 1)
+    assert reproduce("canvas20", "smoke", [0], tmp_path)["by place"] == []

@@ -12,6 +12,7 @@ from small import SMALL
 
 from digitwise.counts import Count, merge, updated, wilson
 from digitwise.data import SUITES
+from digitwise.data.suites import UPPER
 from digitwise.encodings import ByColumn
 from digitwise.models import Columns
 from digitwise.runs import evaluation
@@ -67,7 +68,10 @@ def test_places_are_counted_one_by_one(run):
 def test_places_of_products_reach_as_far_as_the_product():
     stratum = SUITES["places"].strata(Multiplication(3, 6), [5])[0]
     right = np.ones((2, 9), dtype=bool)
-    assert list(SUITES["places"].tally(stratum, None, right))[-1] == "place 7"
+    right[1, 6] = False
+    tallied = SUITES["places"].tally(stratum, None, right)
+    assert list(tallied)[-2:] == ["place 7", UPPER]
+    assert tallied[UPPER].tolist() == [True, False]  # all of them must be right
 
 
 def test_fewer_problems_do_not_replace_more(run):

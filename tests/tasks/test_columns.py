@@ -127,6 +127,20 @@ def test_a_kind_that_is_asked_for_has_no_multiplier_zero():
     assert multiplier.min() == 0
 
 
+def test_nines_stand_in_both_numbers_of_a_share_of_the_products_in_training():
+    task = Arithmetic("*", nines=0.5)
+    drawn = task.draw(ExactLength(3), generator(0, "nines"), 3000)
+    both = [(part == 9).mean(1) > 0.6 for part in (drawn.numbers[:, 0, :3], drawn.multipliers)]
+    apart = Arithmetic("*").draw(ExactLength(3), generator(0, "nines"), 3000)
+    few = [(part == 9).mean(1) > 0.6 for part in (apart.numbers[:, 0, :3], apart.multipliers)]
+    assert (both[0] & both[1]).mean() > 5 * max((few[0] & few[1]).mean(), 1e-3)
+    assert (dg.lengths(drawn.numbers[:, 0]) == 3).all()
+    tested = task.draw(ExactLength(3), generator(0, "nines"), 3000, Kind("*", 3)).numbers
+    assert (tested[:, 0, :3] == 9).mean() < 0.15  # tests are as they were
+    with pytest.raises(ValueError, match="nines must be a share"):
+        Arithmetic("*", nines=2)
+
+
 def test_differences_have_the_larger_number_first():
     first, second = Arithmetic("-").draw(NinesRun(2, 4), generator(0, "order"), 300).numbers.swapaxes(0, 1)
     assert (dg.compare(first, second) >= 0).all()

@@ -24,7 +24,7 @@ NODES = 8
 HEARD = {
     "sum": ("carry", ""),
     "sums": ("carry", "digit to the next row"),
-    "product": ("carry", "digit to the next row"),
+    "product": ("carry in rows of", "digit to the next row"),
     "difference": ("down", "to the row down"),
     "division": ("remainder by", ""),
 }
@@ -55,7 +55,7 @@ def told(problem: Problem, machine: Machine, lowest: int = 0, wide: int = WIDE) 
     for row, down in zip(run(table, layout), layout.down_R, strict=True):
         cells = row.numbers_BP[0][shown][::-1]
         situations = table.situations(cells)
-        along, across = _names(machine.claim, situations.own_A[0], problem)
+        along, across = _names(machine.claim, situations.own_A[0], situations.digits_AK[0, 0])
         meanings = [machine.meanings.get(name, {}) for name in (along, across)]
         rows.append({
             "cells": [SIGNS[own] for own in situations.own_A],
@@ -72,10 +72,10 @@ def told(problem: Problem, machine: Machine, lowest: int = 0, wide: int = WIDE) 
     return {"problem": str(problem), "answer": answer, "model": machine.name, "rows": rows}
 
 
-def _names(claim: str, own: int, problem: Problem) -> tuple[str, str]:
-    """What messages along a row and from the row before are called, for cells with this symbol."""
+def _names(claim: str, own: int, first: int | None) -> tuple[str, str]:
+    """What messages along a row and from the row before are called, for cells with this symbol and first digit."""
     along, across = ("up", "") if own == EQUAL else HEARD[claim]
-    return (f"{along} {problem.numbers[1]}" if claim == "division" else along), across
+    return (f"{along} {first}" if claim in ("product", "division") else along), across
 
 
 def graph(machine: Machine, problem: Problem, row: int = 0) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def graph(machine: Machine, problem: Problem, row: int = 0) -> dict[str, Any]:
         situation: does for situation, does in machine.cases.items()
         if situation.own == own and digit in (None, situation.digits[0])
     }  # fmt: skip
-    means = machine.meanings.get(_names(machine.claim, own, problem)[0], {})
+    means = machine.meanings.get(_names(machine.claim, own, digit)[0], {})
     steps = _steps(found)
     nodes = sorted({code for pair in steps for code in pair})
     return {
@@ -150,8 +150,10 @@ def _steps(cases: Mapping[Situation, Told]) -> dict[tuple[int, int], list[str]]:
 def draw(machine: Compiled, path: Path) -> Path:
     """Messages as nodes and digits on the arrows; as a table where there are too many messages."""
     meanings = certificate.check(machine.certificate).meanings
-    along = {code: means for name, codes in meanings.items() if name != HEARD[machine.certificate.claim][1]
-             for code, means in codes.items()}  # fmt: skip
+    along: dict[int, set[str]] = defaultdict(set)
+    for name, stands_for in meanings.items():
+        for code, means in stands_for.items() if name != HEARD[machine.certificate.claim][1] else ():
+            along[code] |= means
     steps = transitions(machine)
     codes = sorted({code for pair in steps for code in pair})
     title = f"The machine of {machine.name}: {machine.certificate.theorem}"

@@ -233,6 +233,8 @@ def reproduce(options: argparse.Namespace) -> int | None:
             show(options, result, result["last"], "last checkpoint")
             if not options.csv and result["best on validation"] != result["last"]:
                 show(options, result, result["best on validation"], "best checkpoint on validation")
+            if not options.csv and result["by place"]:
+                show(options, result, result["by place"], "percent right, as in the paper's table, last checkpoint")
         if not options.csv:
             print(f"plots: {' '.join(result['figures'])}")
             for folder, run in result["runs"].items():

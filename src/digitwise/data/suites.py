@@ -114,9 +114,16 @@ def text(task: Task, lengths: Sequence[int]) -> list[Stratum]:
     return [drawn(other, n, name, ExactLength(n), other.kinds[0]) for n in lengths for name, other in others]
 
 
+FIRST = 5
+"""The paper's table counts so many places one by one, and all others as one."""
+UPPER = str(Numbered("places above", FIRST))
+
+
 def by_place(stratum: Stratum, problems: Problems, right: Right) -> dict[str, Right]:
-    """Each place that an answer to numbers of this length can have."""
-    return {str(Numbered("place", place)): right[:, place] for place in range(stratum.places)}
+    """Each place that an answer to numbers of this length can have, and all above the fifth together."""
+    by_place = {str(Numbered("place", place)): right[:, place] for place in range(stratum.places)}
+    upper = right[:, FIRST : stratum.places]
+    return by_place | ({UPPER: np.asarray(upper.all(1))} if upper.size else {})
 
 
 def by_factor(stratum: Stratum, problems: Problems, right: Right) -> dict[str, Right]:
@@ -130,7 +137,7 @@ SUITES = [
     Suite("upto", 1, upto),
     Suite("more", 1, more),
     Suite("shifted", 1, shifted),
-    Suite("places", 1, uniform, by_place, what="Numbers of exactly L digits; each place of the answer counted apart."),
+    Suite("places", 2, uniform, by_place, what="Numbers of exactly L digits; each place of the answer counted apart."),
     Suite("factors", 1, uniform, by_factor, what="Products of exactly L digits; multipliers above 1 counted apart."),
     Suite("text", 1, text),
 ]

@@ -1,14 +1,17 @@
 """Every case where rows hear rows: sums of many numbers, and products.
 
 What a row says to the next one can meet any carry there, since both depend on different digits. So this walk lets every
-message of a row meet every carry: more than can happen, and a machine that passes is right. Codes have one meaning
-here. It is the one that most of the situations in which a code first appears give to it; a code that is said where it
-does not fit is wrong there and not followed, or one slip would make all that follows look wrong. A wrong case need not
-have a problem that shows it: `expose` searches for one.
+message of a row meet every carry: more than can happen, and a machine that passes is right. What a code tells the next
+row has one meaning. What it tells the next place has one meaning for each kind of row: a row of the digit 5 need not
+say a carry of 4 as a row of the digit 8 does, since nobody hears both. The meaning is the one that most of the
+situations in which a code first appears give to it; a code that is said where it does not fit is wrong there and not
+followed, or one slip would make all that follows look wrong. For the same reason a walk can be told which codes are
+said `often`: then others, the strays, are wrong where they are said. If nothing is wrong, no stray is said, and nothing
+was left out. A wrong case need not have a problem that shows it: `expose` searches for one.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,13 +43,19 @@ class Step(NamedTuple):
     used: int
     after: State  # of the row, without the code
     lowest: bool
+    row: tuple[int, ...]  # the kind of row: what all of its cells have in common
+    carries: str  # what its messages along are called
 
 
 Heard = dict[bool, dict[int, int]]
 """Codes that a row can hear from the one before, with what they stand for: from lowest cells, and from others."""
 
 
-def sums_of_many(tell: Tell) -> Walk:
+Often = Sequence[Sequence[int]]
+"""Codes that are said often, along rows and across."""
+
+
+def sums_of_many(tell: Tell, often: Often | None = None) -> Walk:
     """States of a row: what is heard, the carry, whether it is the first row, the phases of its number and of the sum
     so far. A sum is right from two numbers on, so the first row is never read."""
 
@@ -62,12 +71,13 @@ def sums_of_many(tell: Tell) -> Walk:
                     right = PAD if x == so_far == PAD and not total else total % 10
                     used = ALONG | ACROSS if first else READ | ALONG | ACROSS
                     after = (total // 10, first, after_x, after_sum)
-                    yield Step(Situation(PLUS, (x,), code, across), right, total // 10, right, used, after, lowest)
+                    situation = Situation(PLUS, (x,), code, across)
+                    yield Step(situation, right, total // 10, right, used, after, lowest, (first,), "carry")
 
-    return _walk(tell, {(NOTHING, 0, first, None, None) for first in (True, False)}, steps)
+    return _walk(tell, {(NOTHING, 0, first, None, None) for first in (True, False)}, steps, often)
 
 
-def products(tell: Tell) -> Walk:
+def products(tell: Tell, often: Often | None = None) -> Walk:
     """States of a row: what is heard, the carry, whether it is the first row, its digit of the multiplier, the phase of
     the multiplicand. A row hears the digits of the row before one place lower: ten times the result so far."""
 
@@ -80,12 +90,17 @@ def products(tell: Tell) -> Walk:
                 carry_on, digit = divmod(m * value(x) + so_far + carry, 10)
                 situation = Situation(TIMES, (m, x), code, across)
                 after = (carry_on, first, m, after_x)
-                yield Step(situation, digit, carry_on, digit, READ | ALONG | ACROSS, after, phase is None)
+                used = READ | ALONG | ACROSS
+                yield Step(
+                    situation, digit, carry_on, digit, used, after, phase is None, (first, m), f"carry in rows of {m}"
+                )
 
-    return _walk(tell, {(NOTHING, 0, first, m, None) for first in (True, False) for m in range(10)}, steps)
+    return _walk(tell, {(NOTHING, 0, first, m, None) for first in (True, False) for m in range(10)}, steps, often)
 
 
-def _walk(tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Iterable[Step]]) -> Walk:
+def _walk(
+    tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Iterable[Step]], often: Often | None
+) -> Walk:
     walk, carries, results = Walk(tell), _Meanings(), _Meanings()
     heard: Heard = {True: {}, False: {}}
     done: set[tuple[State, Situation]] = set()
@@ -96,31 +111,34 @@ def _walk(tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Ite
         if not new:
             break
         told = walk.told([(step.situation, step.used) for _, step in new])
-        carries.settle((one.along, step.carry) for one, (_, step) in zip(told, new, strict=True))
-        results.settle((one.across, step.result) for one, (_, step) in zip(told, new, strict=True))
+        carries.settle(((*step.row, one.along), step.carry) for one, (_, step) in zip(told, new, strict=True))
+        results.settle(((one.across,), step.result) for one, (_, step) in zip(told, new, strict=True))
         for (state, step), (symbol, along, across) in zip(new, told, strict=True):
             done.add((state, step.situation))
-            fits_along, fits_across = carries.of[along] == step.carry, results.of[across] == step.result
+            fits_along = carries.of[*step.row, along] == step.carry and (often is None or along in often[0])
+            fits_across = results.of[across,] == step.result and (often is None or across in often[1])
             if (step.used & READ and symbol != step.symbol) or not (fits_along and fits_across):
                 walk.wrong[step.situation] = None
             if fits_along:
                 states.add((along, *step.after))
             if fits_across:
                 heard[step.lowest][across] = step.result
-    for name, meanings in (("carry", carries), ("digit to the next row", results)):
-        for code, meaning in meanings.of.items():
-            walk.meanings[name][code].add(SPELLING[meaning])
+            walk.meanings[step.carries][along].add(SPELLING[carries.of[*step.row, along]])
+            walk.meanings["digit to the next row"][across].add(SPELLING[results.of[across,]])
     return walk
 
 
+WALKS = {"sums": sums_of_many, "product": products}
+
+
 class _Meanings:
-    """What codes stand for."""
+    """What codes stand for, those along a row by the kind of row."""
 
     def __init__(self) -> None:
-        self.of: dict[int, int] = {}
+        self.of: dict[tuple[int, ...], int] = {}
 
-    def settle(self, said: Iterable[tuple[int, int]]) -> None:
-        votes: dict[int, Counter[int]] = defaultdict(Counter)
+    def settle(self, said: Iterable[tuple[tuple[int, ...], int]]) -> None:
+        votes: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
         for code, meaning in said:
             if code not in self.of:
                 votes[code][meaning] += 1

@@ -117,8 +117,13 @@ class Cell(Model):
         for count, code in zip(self.bits, (situations.along_A, situations.across_A), strict=True):
             if count:
                 code_A1 = torch.as_tensor(code, device=self.device).long()[:, None]
-                bits_AL = (code_A1 >> torch.arange(count, device=self.device) & 1) * 2 - 1
-                heard.append(torch.where(code_A1 == NOTHING, 0, bits_AL).to(self.readout.weight.dtype))
+                bits_AL = bits_of(code_A1[:, 0], count)
+                heard.append(torch.where(code_A1 == NOTHING, 0.0, bits_AL).to(self.readout.weight.dtype))
         started = self.start(torch.as_tensor(symbols, device=self.device).long(), wiring.digits)
         state_AW = self.state(started, heard, self._classes(down_A, wiring.shift))
         return self.readout(state_AW), [say(state_AW) for say in self.say]
+
+
+def bits_of(codes_A: Tensor, count: int) -> Tensor:
+    """Codes as bits, +1 or -1: `[A, count]`."""
+    return (codes_A[:, None] >> torch.arange(count, device=codes_A.device) & 1) * 2.0 - 1.0

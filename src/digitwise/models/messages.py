@@ -18,6 +18,7 @@ Shapes: B problems, C cells of a problem, R rows, P places, the rest as in `cell
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,13 @@ from digitwise.encodings import noise as noise_of
 from digitwise.machines.run import Layout, written
 from digitwise.machines.table import NOTHING, Answered, Situations, Table
 from digitwise.models.base import Answers, Blueprint
-from digitwise.models.cell import Cell, Started
+from digitwise.models.cell import Cell, Started, bits_of
 from digitwise.models.chance import Chance, SharedChance
 from digitwise.models.encoder import Architecture
+from digitwise.models.margins import nearest_code, price
 from digitwise.models.wiring import Graph, Wiring, join, wire
 from digitwise.tasks.symbols import PAD, SIGNS
 
-MARGIN, CEILING = 1.0, 2.0
-"""Between these hard bits are left alone in training."""
 NOISE_FROM, HARD_FROM = 0.31, 0.64
 """Shares of the way to all bits being hard: from where noise grows, and from where bits become hard."""
 REMEMBERED = 16
@@ -59,9 +59,15 @@ class Messages(Blueprint):
     hard: float = 0.55
     """Share of the training after which all bits are hard."""
     noise: float = 0.5
-    """Deviation of the noise on bits, in the end."""
+    """Deviation of the noise on bits once all of them are hard."""
+    rest: float = 1.0
+    """Share of that noise at the end of the training, to which it falls once all bits are hard. Noise that stays makes
+    wrong answers of problems whose codes are one bit apart, and what is nearly right is undone again."""
     push: float = 0.1
-    """Price of hard bits outside of their margins."""
+    """Price of hard bits outside of their margins (`models.margins`)."""
+    settle: float = 0.0
+    """Price of hard bits of strays, codes that are hardly ever said. If there is one, strays are heard as the nearest
+    code that is said often, and pay until they are that code."""
 
     def __post_init__(self) -> None:
         self.encoder()  # refuses sizes that do not fit each other
@@ -69,6 +75,8 @@ class Messages(Blueprint):
             raise ValueError("a message has at most 8 bits, and at least one along its row")
         if not 0 < self.hard <= 1:
             raise ValueError(f"hard must be above 0 and at most 1, not {self.hard}")
+        if not 0 <= self.rest <= 1:
+            raise ValueError(f"rest must be from 0 to 1, not {self.rest}")
 
     @property
     def bits(self) -> tuple[int, int]:
@@ -94,6 +102,8 @@ class Speakers(Cell):
         self.blueprint = blueprint
         self._remembered: list[tuple[Coordinates, Wiring]] = []
         self._price: Tensor | float = 0.0
+        self.often: list[list[int]] = [[], []]
+        """Codes that are said often, along and across, as the last check of a training has counted them."""
         self._kept: tuple[Any, Table] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:
@@ -106,27 +116,42 @@ class Speakers(Cell):
         started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wirings[0].digits)
         classes_AK = self._classes(graph.down_A, wirings[0].shift)
         hardness, noise = self._voice()
+        often = self._often(hardness)
         hard_A1 = None
         chance = self._chance(graph)
         if self.training:
             hard_A1 = (chance.problems() < hardness)[graph.problem_A]
         said = [[torch.zeros(1, count, device=self.device)] for count in self.blueprint.bits if count]
-        states, raw = [], []
+        states, raw = [], [list[Tensor]() for _ in said]
         for now in map(slice, graph.bounds[:-1], graph.bounds[1:]):
             part = Started._make(tensor[combination_A[now]] for tensor in started)
             heard = [torch.cat(bits)[index[now]] for bits, index in zip(said, graph.heard, strict=False)]
             states.append(self.state(part, heard, classes_AK[now]))
-            for bits, say in zip(said, self.say, strict=True):
+            for number, (bits, say) in enumerate(zip(said, self.say, strict=True)):
                 z = say(states[-1])
-                raw.append(z.flatten())
+                raw[number].append(z)
                 loud = z + noise * chance.like(z) if noise else z
-                bits.append(speak(loud, None if hard_A1 is None else hard_A1[now]))
-        size = torch.cat(raw).abs()
-        pushed = self.blueprint.push if self.training and hardness == 1 else 0.0
-        self._price = pushed * ((MARGIN - size).relu() + (size - CEILING).relu()).sum() / chance.share_of(len(size))
+                sign = torch.where(loud > 0, 1.0, -1.0).to(z.dtype)
+                if (codes := often[number]) is not None:
+                    sign = torch.where(*nearest_code(z, codes), sign)
+                bits.append(speak(loud, sign, None if hard_A1 is None else hard_A1[now]))
+        if self.training and hardness == 1:
+            paid = [
+                price(torch.cat(z), self.blueprint.push, self.blueprint.settle, codes)
+                for z, codes in zip(raw, often, strict=True)
+            ]
+            self._price = torch.stack(paid).sum() / chance.share_of(sum(z.numel() for z in chain(*raw)))
         state_AW = torch.cat(states)
         logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]
         return logits if others else logits[0]
+
+    def _often(self, hardness: float) -> list[Tensor | None]:
+        """The codes that are said often as bits, for each kind of message, while strays are brought back to them."""
+        used = [count for count in self.bits if count]
+        if not (self.training and hardness == 1 and self.blueprint.settle and self.often[0]):
+            return [None] * len(used)
+        codes = zip((torch.tensor(codes, device=self.device) for codes in self.often), used, strict=False)
+        return [bits_of(*both).to(self.readout.weight.dtype) for both in codes]
 
     def _graph(self, parts: Sequence[tuple[Tensor, Coordinates]]) -> tuple[Graph, Tensor]:
         """All cells that are there, in the order of their dependence, and the symbols that each sees."""
@@ -158,7 +183,8 @@ class Speakers(Cell):
             return 1.0, 0.0
         way = self.progress / self.blueprint.hard
         hard, noise = (min(max((way - start) / (1 - start), 0.0), 1.0) for start in (HARD_FROM, NOISE_FROM))
-        return hard, self.blueprint.noise * noise
+        over = min(max((self.progress - self.blueprint.hard) / max(1 - self.blueprint.hard, 1e-9), 0.0), 1.0)
+        return hard, self.blueprint.noise * noise * (1 - over * (1 - self.blueprint.rest))
 
     def prepare(self, coordinates: Coordinates) -> Wiring:
         """Wire the cells of coordinates once; those that come again and again are one object per width."""
@@ -213,9 +239,8 @@ class Speakers(Cell):
         return self._kept[1]
 
 
-def speak(z: Tensor, hard_A1: Tensor | None) -> Tensor:
+def speak(z: Tensor, sign: Tensor, hard_A1: Tensor | None) -> Tensor:
     """Messages from what cells would say: signs, or in training what is in between for problems that are not hard."""
-    sign = torch.where(z > 0, 1.0, -1.0).to(z.dtype)
     if hard_A1 is None:
         return sign
     soft = z.tanh()

@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
 
 LENGTHS = (5, 10, 15)
-PROBLEMS = 200
+PROBLEMS = 1000
 
 
 def measure(run: Run) -> Rows:

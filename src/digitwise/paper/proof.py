@@ -46,8 +46,9 @@ def experiments(profile: str) -> Arms:
             replace(SMALL_CELL, across=5), steps=3000, most=12_000,
         ),
         "product": _experiment(
-            Arithmetic("*", zeros=True, pads=1), Practice(5), ByColumn(("below", "shifted")),
-            replace(LARGE_CELL, across=5), steps=3000, most=12_000, floor=0.02, batch=384, draws=8,
+            Arithmetic("*", zeros=True, pads=1, nines=0.25), Practice(5), ByColumn(("below", "shifted")),
+            replace(LARGE_CELL, across=5, rest=0.4, settle=1.0),
+            steps=3000, most=12_000, floor=0.02, batch=384, draws=8,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),

@@ -8,7 +8,7 @@ and up.
 
 from dataclasses import replace
 
-from digitwise.data import ManyNines, Mixture, NoCarry, UniformLengths
+from digitwise.data import ManyNines, Mixture, NoCarry, Shifted, UniformLengths
 from digitwise.paper.recipes import SMALL, SMALL_TRAINING
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Addition, Distribution
@@ -97,6 +97,13 @@ def without_carries() -> Experiment:
         "nocarry10-sharp", 10, data, replace(STAGE, steps=500, rate=2e-3, dropout=0.05, sharpness=3.0), (8, 9), one
     )
     return grown(two, "nocarry", 20, (10, 15), factor=1.0)
+
+
+def with_copies() -> Experiment:
+    """Sums of at most 5 digits and their shifted copies, with the data and the stages of a2. It has its canvas of 20
+    from the start, because copies are there to show every place of it."""
+    one = stage("a3-soft", 20, Shifted(with_nines(5)), FIRST, (10, 15))
+    return stage("a3", 20, Shifted(with_nines(5, 0.7, 0.6)), SHARPER, (10, 15), one)
 
 
 def quick() -> Experiment:

@@ -21,8 +21,10 @@ from torch import Tensor
 
 from digitwise.machines import CLAIMS
 from digitwise.machines.certificate import Certificate, fingerprint
-from digitwise.machines.rows import expose
-from digitwise.machines.table import Situation, Situations, Told
+from digitwise.machines.layout import lay_out
+from digitwise.machines.rows import WALKS, expose
+from digitwise.machines.run import run
+from digitwise.machines.table import Situation, Situations, Table, Told
 from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
 from digitwise.models import Model, Speakers
 from digitwise.models.wiring import Wiring
@@ -36,6 +38,10 @@ COMPARED = ((1, 1), (7, 1), (64, 1), (64, 2), (4096, 2))
 """Sizes of batches and numbers of threads whose results are compared, for the situations of at most 64 batches each."""
 FEW = 60
 """Problems with wrong cases that are replayed through the network."""
+DRAWN = 10_000
+"""Problems in which the codes are counted that cells say."""
+OFTEN = 0.004
+"""Share of the cells from which on a code is said often. The carry 9 has 0.011 in products with nines."""
 #: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
 WIRED: dict[str, tuple[set[bool], int | None]] = {
     "sum": ({False}, None),
@@ -69,6 +75,8 @@ class Report:
     """The largest difference that rounding made; nan if it was not measured."""
     seconds: float
     table: dict[Situation, Told]
+    often: list[list[int]]
+    """Codes that are said often, along and across."""
 
     def certificate(self, weights: Path) -> Certificate:
         """The table with what it proves, of the weights in this file."""
@@ -84,9 +92,12 @@ class Report:
         }  # fmt: skip
 
 
-def certify(experiment: Experiment, model: Model, thorough: bool = True) -> Report:
+def certify(
+    experiment: Experiment, model: Model, thorough: bool = True, before: Sequence[Sequence[int]] = ((), ())
+) -> Report:
     """Check every case of a trained model. What rounding does takes longest to measure, and matters where nothing is
-    wrong: elsewhere a check that is not thorough leaves it out."""
+    wrong: elsewhere a check that is not thorough leaves it out. `before` has the codes that were said often at an
+    earlier check."""
     began, task, speakers = time.monotonic(), experiment.task, cast(Speakers, model.finite())
     if task.claim not in CLAIMS:
         raise ValueError(f"nothing is stated about {type(task).__name__.lower()} that could be proven")
@@ -95,7 +106,8 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True) -> Repo
     if (set(wiring.down_R), wiring.shift) != WIRED[task.claim]:
         raise ValueError(f"these cells are not wired as the theorem about a {task.claim} says: {experiment.encoding}")
     table = speakers.table(wiring)
-    walk = CLAIMS[task.claim](table.tell)
+    often = said_often(table, experiment, before)
+    walk = _walk(task.claim, table, often, thorough)
     practice = walk.problems
     if walk.wrong and not practice:
         practice = expose(table, task.claim, walk.wrong, generator(experiment.seed, "expose"))
@@ -107,8 +119,35 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True) -> Repo
     table_of = dict(zip(used, table.tell(used), strict=True))
     return Report(
         task.claim, speakers.bits, verdict, len(used), len(walk.wrong), shown, practice, *_meanings(walk), logit, bit,
-        difference, time.monotonic() - began, table_of,
+        difference, time.monotonic() - began, table_of, often,
     )  # fmt: skip
+
+
+def said_often(table: Table, experiment: Experiment, before: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Codes that enough cells say, along and across, in problems as training draws them. Those of before need half as
+    many, so that a code near the limit does not come and go."""
+    problems = experiment.task.draw(experiment.data, generator(experiment.seed, "said"), DRAWN)
+    layouts = (
+        lay_out(table, kind, problems.numbers[chosen], problems.multipliers[chosen])
+        for kind, chosen in problems.by_kind()
+    )
+    numbers = np.concatenate([row.numbers_BP.ravel() for layout in layouts for row in run(table, layout)])
+    counts = [np.bincount(said[numbers] + 1)[1:] for said in (table.along, table.across)]
+    found = []
+    for count, known in zip(counts, before, strict=True):
+        limit = np.where(np.isin(np.arange(len(count)), list(known)), 0.5 * OFTEN, OFTEN)
+        found.append(np.flatnonzero(count > limit * count.sum()).tolist())
+    return found
+
+
+def _walk(claim: str, table: Table, often: list[list[int]], thorough: bool) -> Walk:
+    """Where rows hear rows, strays are wrong and not followed, unless the check is thorough: then, if any is said,
+    they are followed into all that they can meet."""
+    if claim in WALKS:
+        walk = WALKS[claim](table.tell, often)
+        if not (walk.wrong and thorough):
+            return walk
+    return CLAIMS[claim](table.tell)
 
 
 def _smallest(task: Task) -> Any:
@@ -132,7 +171,7 @@ def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], roundin
     """The least margins of logits and bits that matter, and the largest difference that rounding made, if asked for."""
     situations, flags = list(used), torch.tensor(list(used.values()))
 
-    def run(chosen: Sequence[Situation], network: Speakers = model) -> tuple[Tensor, list[Tensor]]:
+    def asked(chosen: Sequence[Situation], network: Speakers = model) -> tuple[Tensor, list[Tensor]]:
         own, digits, along, across = (np.array(part) for part in zip(*chosen, strict=True))
         with torch.inference_mode():
             return network.situations(wiring, Situations(own, digits.reshape(len(chosen), -1), along, across))
@@ -140,7 +179,7 @@ def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], roundin
     def whole(parts: Iterator[tuple[Tensor, list[Tensor]]]) -> Tensor:
         return torch.cat([torch.cat([logits, *raw], 1).double() for logits, raw in parts])
 
-    logits, raw = run(situations)
+    logits, raw = asked(situations)
     first, second = logits.topk(2).values.T
     logit = float((first - second)[flags & READ > 0].min())
     heard = [z[flags & flag > 0].abs() for z, flag in zip(raw, (ALONG, ACROSS), strict=False)]
@@ -148,13 +187,13 @@ def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], roundin
     if not rounding:
         return logit, bit, math.nan
     found = whole(iter([(logits, raw)]))
-    exact = whole(iter([run(situations, copy.deepcopy(model).double())]))
+    exact = whole(iter([asked(situations, copy.deepcopy(model).double())]))
     differences = [(exact - found).abs().max()]
     for size, threads in COMPARED:
         some = slice(None, None, -(-len(situations) // (64 * size)))
         chosen = situations[some]
         with _threads(threads):
-            again = whole(run(chosen[at : at + size]) for at in range(0, len(chosen), size))
+            again = whole(asked(chosen[at : at + size]) for at in range(0, len(chosen), size))
         differences.append((again - found[some]).abs().max())
     return logit, bit, float(max(differences))
 

@@ -48,9 +48,11 @@ class Prover:
         """The step at which the schedule began for the last time."""
         self.wrong = int(state.get("wrong", 0)) if state else 0
         """Cases that were wrong at the last check."""
+        self.often: list[list[int]] = state.get("often", [[], []]) if state else [[], []]
+        """Codes that were said often at the last check, along and across."""
 
     def state(self) -> dict[str, Any]:
-        names = ("practice", "loss", "calm", "began", "wrong")
+        names = ("practice", "loss", "calm", "began", "wrong", "often")
         return {name: getattr(self, name) for name in names}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
@@ -69,8 +71,9 @@ class Prover:
 
     def check(self, model: Model, done: int) -> Report:
         """Check every case after so many steps."""
-        report = certify(self.experiment, model, thorough=False)
+        report = certify(self.experiment, model, thorough=False, before=self.often)
         self.wrong = report.wrong
+        self.often = report.often
         self.calm = self.calm or not report.wrong
         if report.wrong and done - self.began >= PATIENCE * self.experiment.training.steps:
             self.began, self.calm = done, False

@@ -193,7 +193,7 @@ def by_place(label: str, *seeds: Sequence[Count]) -> list[Curve]:
     few = {lengths[round(i * (len(lengths) - 1) / max(FEW - 1, 1))] for i in range(FEW)}
     return _curves(
         label,
-        [[count for count in counts if count.group and count.length in few] for counts in seeds],
+        [[count for count in counts if count.group.startswith("place ") and count.length in few] for counts in seeds],
         lambda count: ", ".join(part for part in (plural(count.length, "digit"), count.stratum) if part),
         lambda count: Numbered.parse(count.group).number,
     )

@@ -188,6 +188,8 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             losses_alone.clear()
             scheduled = step - (prover.began if prover else 0)
             engine.plain_model.progress = scheduled / training.steps
+            if prover:
+                engine.plain_model.often = prover.often
             sharpen(engine.plain_model, training.sharpness_at(step))
             with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
                 rate = training.rate * training.floor if prover and prover.calm else rate_at(scheduled, training)

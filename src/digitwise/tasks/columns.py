@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from digitwise.coordinates import Coordinates, Extent, extent
 from digitwise.numbers import digits as dg
@@ -53,6 +54,9 @@ class Arithmetic(Task):
     """Problems are drawn with 0 to this many places more than they need."""
     zeros: bool = False
     """Products are written with their leading zeros: whether a zero leads is not known where it is written."""
+    nines: float = 0.0
+    """Share of the products in training in which each digit of both numbers is a 9 with a chance of a half: a carry of
+    9 needs 9 x 9 and at least 9 beside it, which six of a thousand cells have otherwise."""
 
     def __post_init__(self) -> None:
         if not self.operators or set(self.operators) - set(SYMBOL) or len(set(self.operators)) < len(self.operators):
@@ -60,6 +64,8 @@ class Arithmetic(Task):
         at_least_one(multiplier=self.multiplier)
         if not 2 <= self.summands <= 1000 or self.pads < 0:
             raise ValueError("summands must be from 2 to 1,000, and pads not negative")
+        if not 0 <= self.nines <= 1:
+            raise ValueError(f"nines must be a share from 0 to 1, not {self.nines}")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -167,7 +173,12 @@ class Arithmetic(Task):
                 drawn[wrong] = drawn[wrong, ::-1]
             problems.numbers[rows, : drawn.shape[1], : drawn.shape[2]] = drawn
             if which.operator == "*":
-                problems.multipliers[rows] = self._multipliers(rng, len(drawn), which.size, training=kind is None)
+                multipliers = self._multipliers(rng, len(drawn), which.size, training=kind is None)
+                if self.nines and kind is None:
+                    with_nines = rng.random((len(drawn), 1)) < self.nines
+                    problems.numbers[rows, 0] = _with_nines(rng, problems.numbers[rows, 0], with_nines)
+                    multipliers = _with_nines(rng, multipliers, with_nines)
+                problems.multipliers[rows] = multipliers
         return problems
 
     def _multipliers(self, rng: np.random.Generator, count: int, size: int, training: bool) -> Digits:
@@ -186,6 +197,12 @@ class Arithmetic(Task):
                 size = self.summands + extra
                 tasks[Kind("+", size)] = replace(self, summands=size)
         return tasks
+
+
+def _with_nines(rng: np.random.Generator, numbers: Digits, chosen: NDArray[np.bool_]) -> Digits:
+    """The same numbers; in those that are chosen each digit becomes a 9 with a chance of a half."""
+    there = np.arange(numbers.shape[1]) < dg.lengths(numbers)[:, None]
+    return np.where(chosen & there & (rng.random(numbers.shape) < 0.5), np.uint8(9), numbers)
 
 
 @cache
