@@ -108,7 +108,7 @@ def test_strays_are_wrong_where_they_are_said_unless_they_are_followed():
 
     followed = CLAIMS["product"](tell)
     assert not followed.wrong and len(followed.used) > len(CLAIMS["product"](machine.tell).used)
-    often = [range(10), range(10)]
+    often = range(10)
     assert list(WALKS["product"](tell, often).wrong) == [case]
     assert not WALKS["product"](machine.tell, often).wrong
 

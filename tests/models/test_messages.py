@@ -8,6 +8,8 @@ import torch
 
 from digitwise.data import ExactLength
 from digitwise.models import Messages
+from digitwise.models.cell import bits_of
+from digitwise.models.margins import nearest_code, price
 from digitwise.models.wiring import join
 from digitwise.numbers import digits as dg
 from digitwise.paper import arms
@@ -120,6 +122,35 @@ def test_noise_can_fall_again_once_all_bits_are_hard():
     for progress, noise in ((0.0, 0.0), (0.5, 0.4), (0.75, 0.25), (1.0, 0.1), (1.5, 0.1)):
         model.progress = progress
         assert model._voice()[1] == pytest.approx(noise)
+
+
+def test_strays_are_heard_as_the_nearest_code_that_is_said_often():
+    often = bits_of(torch.tensor([0b000, 0b110]), 3)
+    z = torch.tensor([[-1.0, 2.0, 1.5], [0.2, 1.5, 1.0], [0.1, -2.0, -1.5], [-1.0, -1.0, -1.0]], requires_grad=True)
+    strays, nearest = nearest_code(z, often)
+    assert strays.flatten().tolist() == [False, True, True, False]  # 110, 111, 001 and 000, the lowest bit first
+    assert nearest.tolist() == [[-1, 1, 1], [-1, 1, 1], [-1, -1, -1], [-1, -1, -1]]
+    price(z, 0.0, 1.0, often).backward()
+    assert torch.equal(z.grad, torch.tensor([[0.0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]]))
+    assert price(z, 0.0, 1.0, None) == 0
+
+
+def test_only_what_is_told_to_the_next_row_is_brought_back_and_only_when_all_bits_are_hard():
+    model, batch = built("product").train(), batch_of("product")
+    model.blueprint = replace(model.blueprint, noise=0.0, push=0.0, settle=1.0)
+    tokens = torch.as_tensor(batch.tokens)
+
+    def logits(progress, often):
+        model.progress, model.often = progress, often
+        with torch.no_grad():
+            return model(tokens, batch.coordinates), float(model.pay())
+
+    every = list(range(2 ** model.bits[1]))
+    (free, none), (settled, paid) = logits(1.0, every), logits(1.0, [0])
+    assert none == 0 and paid > 0 and not torch.allclose(free, settled)
+    assert torch.equal(logits(0.2, [0])[0], logits(0.2, every)[0])
+    model.eval()
+    assert torch.equal(logits(1.0, [0])[0], logits(1.0, every)[0])
 
 
 def test_messages_say_no_more_than_their_bits():

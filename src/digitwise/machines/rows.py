@@ -11,7 +11,7 @@ was left out. A wrong case need not have a problem that shows it: `expose` searc
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -51,11 +51,7 @@ Heard = dict[bool, dict[int, int]]
 """Codes that a row can hear from the one before, with what they stand for: from lowest cells, and from others."""
 
 
-Often = Sequence[Sequence[int]]
-"""Codes that are said often, along rows and across."""
-
-
-def sums_of_many(tell: Tell, often: Often | None = None) -> Walk:
+def sums_of_many(tell: Tell, often: Collection[int] | None = None) -> Walk:
     """States of a row: what is heard, the carry, whether it is the first row, the phases of its number and of the sum
     so far. A sum is right from two numbers on, so the first row is never read."""
 
@@ -77,7 +73,7 @@ def sums_of_many(tell: Tell, often: Often | None = None) -> Walk:
     return _walk(tell, {(NOTHING, 0, first, None, None) for first in (True, False)}, steps, often)
 
 
-def products(tell: Tell, often: Often | None = None) -> Walk:
+def products(tell: Tell, often: Collection[int] | None = None) -> Walk:
     """States of a row: what is heard, the carry, whether it is the first row, its digit of the multiplier, the phase of
     the multiplicand. A row hears the digits of the row before one place lower: ten times the result so far."""
 
@@ -99,7 +95,7 @@ def products(tell: Tell, often: Often | None = None) -> Walk:
 
 
 def _walk(
-    tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Iterable[Step]], often: Often | None
+    tell: Tell, states: set[State], steps_of: Callable[[State, Heard], Iterable[Step]], often: Collection[int] | None
 ) -> Walk:
     walk, carries, results = Walk(tell), _Meanings(), _Meanings()
     heard: Heard = {True: {}, False: {}}
@@ -115,8 +111,8 @@ def _walk(
         results.settle(((one.across,), step.result) for one, (_, step) in zip(told, new, strict=True))
         for (state, step), (symbol, along, across) in zip(new, told, strict=True):
             done.add((state, step.situation))
-            fits_along = carries.of[*step.row, along] == step.carry and (often is None or along in often[0])
-            fits_across = results.of[across,] == step.result and (often is None or across in often[1])
+            fits_along = carries.of[*step.row, along] == step.carry
+            fits_across = results.of[across,] == step.result and (often is None or across in often)
             if (step.used & READ and symbol != step.symbol) or not (fits_along and fits_across):
                 walk.wrong[step.situation] = None
             if fits_along:

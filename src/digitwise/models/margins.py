@@ -4,9 +4,10 @@ Bits pay for being near their threshold, where rounding could turn them, and far
 
 Noise in training teaches cells to hear a code with a wrong bit as if that bit were right. So a cell that says such a
 code in some rare situation, a *stray*, gives right answers, and nothing mends it. But the check follows a stray into
-all that it could meet, most of which training never shows. Therefore a stray is heard as the nearest code that is said
-often, and its bits pay until they are that code. If it is not the code that is meant, answers are wrong, and that mends
-it. What codes stand for plays no part.
+all that it could meet. For what is said along a row that is little: cells of rows of the same digit. For what is said
+to the next row it is every digit with every carry, most of which training never shows. Therefore a stray to the next
+row is heard as the nearest code that is said often, and its bits pay until they are that code. If it is not the code
+that is meant, answers are wrong, and that mends it. What codes stand for plays no part.
 """
 
 import torch

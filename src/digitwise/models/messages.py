@@ -66,8 +66,8 @@ class Messages(Blueprint):
     push: float = 0.1
     """Price of hard bits outside of their margins (`models.margins`)."""
     settle: float = 0.0
-    """Price of hard bits of strays, codes that are hardly ever said. If there is one, strays are heard as the nearest
-    code that is said often, and pay until they are that code."""
+    """Price of hard bits of strays: codes to the next row that are hardly ever said. If there is a price, strays are
+    heard as the nearest code that is said often, and pay until they are that code."""
 
     def __post_init__(self) -> None:
         self.encoder()  # refuses sizes that do not fit each other
@@ -102,8 +102,8 @@ class Speakers(Cell):
         self.blueprint = blueprint
         self._remembered: list[tuple[Coordinates, Wiring]] = []
         self._price: Tensor | float = 0.0
-        self.often: list[list[int]] = [[], []]
-        """Codes that are said often, along and across, as the last check of a training has counted them."""
+        self.often: list[int] = []
+        """Codes that are often said to the next row, as the last check of a training has counted them."""
         self._kept: tuple[Any, Table] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:
@@ -116,7 +116,7 @@ class Speakers(Cell):
         started = self.start(numbers_M[:, None] // base % self.embedding.num_embeddings, wirings[0].digits)
         classes_AK = self._classes(graph.down_A, wirings[0].shift)
         hardness, noise = self._voice()
-        often = self._often(hardness)
+        often_FL = self._often(hardness)
         hard_A1 = None
         chance = self._chance(graph)
         if self.training:
@@ -132,26 +132,25 @@ class Speakers(Cell):
                 raw[number].append(z)
                 loud = z + noise * chance.like(z) if noise else z
                 sign = torch.where(loud > 0, 1.0, -1.0).to(z.dtype)
-                if (codes := often[number]) is not None:
-                    sign = torch.where(*nearest_code(z, codes), sign)
+                if number and often_FL is not None:
+                    sign = torch.where(*nearest_code(z, often_FL), sign)
                 bits.append(speak(loud, sign, None if hard_A1 is None else hard_A1[now]))
         if self.training and hardness == 1:
             paid = [
-                price(torch.cat(z), self.blueprint.push, self.blueprint.settle, codes)
-                for z, codes in zip(raw, often, strict=True)
+                price(torch.cat(z), self.blueprint.push, self.blueprint.settle, often_FL if number else None)
+                for number, z in enumerate(raw)
             ]
             self._price = torch.stack(paid).sum() / chance.share_of(sum(z.numel() for z in chain(*raw)))
         state_AW = torch.cat(states)
         logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]
         return logits if others else logits[0]
 
-    def _often(self, hardness: float) -> list[Tensor | None]:
-        """The codes that are said often as bits, for each kind of message, while strays are brought back to them."""
-        used = [count for count in self.bits if count]
-        if not (self.training and hardness == 1 and self.blueprint.settle and self.often[0]):
-            return [None] * len(used)
-        codes = zip((torch.tensor(codes, device=self.device) for codes in self.often), used, strict=False)
-        return [bits_of(*both).to(self.readout.weight.dtype) for both in codes]
+    def _often(self, hardness: float) -> Tensor | None:
+        """The codes that are often said to the next row, as bits, while strays are brought back to them."""
+        if not (self.training and hardness == 1 and self.blueprint.settle and self.often):
+            return None
+        codes_F = torch.tensor(self.often, device=self.device)
+        return bits_of(codes_F, self.blueprint.across).to(self.readout.weight.dtype)
 
     def _graph(self, parts: Sequence[tuple[Tensor, Coordinates]]) -> tuple[Graph, Tensor]:
         """All cells that are there, in the order of their dependence, and the symbols that each sees."""

@@ -109,6 +109,6 @@ def with_copies() -> Experiment:
 def quick() -> Experiment:
     """Sums of at most 4 digits on a canvas of 10, which starts as one of 8."""
     first, later = with_nines(4), with_nines(4, 0.7, 0.6)
-    one = stage("quickstart-8", 8, first, replace(FIRST, steps=900), (6,))
-    two = stage("quickstart-8-sharp", 8, later, replace(SHARPER, steps=500), (6,), one)
+    one = stage("quickstart-8", 8, first, replace(FIRST, steps=1100), (6,))
+    two = stage("quickstart-8-sharp", 8, later, replace(SHARPER, steps=550), (6,), one)
     return grown(two, "quickstart", 10, (8,), factor=1.0)

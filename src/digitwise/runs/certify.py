@@ -24,7 +24,7 @@ from digitwise.machines.certificate import Certificate, fingerprint
 from digitwise.machines.layout import lay_out
 from digitwise.machines.rows import WALKS, expose
 from digitwise.machines.run import run
-from digitwise.machines.table import Situation, Situations, Table, Told
+from digitwise.machines.table import NOTHING, Situation, Situations, Table, Told
 from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
 from digitwise.models import Model, Speakers
 from digitwise.models.wiring import Wiring
@@ -41,7 +41,7 @@ FEW = 60
 DRAWN = 10_000
 """Problems in which the codes are counted that cells say."""
 OFTEN = 0.004
-"""Share of the cells from which on a code is said often. The carry 9 has 0.011 in products with nines."""
+"""Share of the cells from which on a code is said often; the rarest digit has 0.05."""
 #: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
 WIRED: dict[str, tuple[set[bool], int | None]] = {
     "sum": ({False}, None),
@@ -75,8 +75,8 @@ class Report:
     """The largest difference that rounding made; nan if it was not measured."""
     seconds: float
     table: dict[Situation, Told]
-    often: list[list[int]]
-    """Codes that are said often, along and across."""
+    often: list[int]
+    """Codes that are often said to the next row."""
 
     def certificate(self, weights: Path) -> Certificate:
         """The table with what it proves, of the weights in this file."""
@@ -92,9 +92,7 @@ class Report:
         }  # fmt: skip
 
 
-def certify(
-    experiment: Experiment, model: Model, thorough: bool = True, before: Sequence[Sequence[int]] = ((), ())
-) -> Report:
+def certify(experiment: Experiment, model: Model, thorough: bool = True, before: Sequence[int] = ()) -> Report:
     """Check every case of a trained model. What rounding does takes longest to measure, and matters where nothing is
     wrong: elsewhere a check that is not thorough leaves it out. `before` has the codes that were said often at an
     earlier check."""
@@ -106,7 +104,7 @@ def certify(
     if (set(wiring.down_R), wiring.shift) != WIRED[task.claim]:
         raise ValueError(f"these cells are not wired as the theorem about a {task.claim} says: {experiment.encoding}")
     table = speakers.table(wiring)
-    often = said_often(table, experiment, before)
+    often = said_often(table, experiment, before) if task.claim in WALKS else []
     walk = _walk(task.claim, table, often, thorough)
     practice = walk.problems
     if walk.wrong and not practice:
@@ -123,24 +121,21 @@ def certify(
     )  # fmt: skip
 
 
-def said_often(table: Table, experiment: Experiment, before: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Codes that enough cells say, along and across, in problems as training draws them. Those of before need half as
+def said_often(table: Table, experiment: Experiment, before: Sequence[int]) -> list[int]:
+    """Codes that enough cells say to the next row, in problems as training draws them. Those of before need half as
     many, so that a code near the limit does not come and go."""
     problems = experiment.task.draw(experiment.data, generator(experiment.seed, "said"), DRAWN)
     layouts = (
         lay_out(table, kind, problems.numbers[chosen], problems.multipliers[chosen])
         for kind, chosen in problems.by_kind()
     )
-    numbers = np.concatenate([row.numbers_BP.ravel() for layout in layouts for row in run(table, layout)])
-    counts = [np.bincount(said[numbers] + 1)[1:] for said in (table.along, table.across)]
-    found = []
-    for count, known in zip(counts, before, strict=True):
-        limit = np.where(np.isin(np.arange(len(count)), list(known)), 0.5 * OFTEN, OFTEN)
-        found.append(np.flatnonzero(count > limit * count.sum()).tolist())
-    return found
+    said = np.concatenate([table.across[row.numbers_BP].ravel() for layout in layouts for row in run(table, layout)])
+    counts = np.bincount(said[said != NOTHING])
+    limits = np.where(np.isin(np.arange(len(counts)), before), 0.5 * OFTEN, OFTEN)
+    return np.flatnonzero(counts > limits * counts.sum()).tolist()
 
 
-def _walk(claim: str, table: Table, often: list[list[int]], thorough: bool) -> Walk:
+def _walk(claim: str, table: Table, often: Sequence[int], thorough: bool) -> Walk:
     """Where rows hear rows, strays are wrong and not followed, unless the check is thorough: then, if any is said,
     they are followed into all that they can meet."""
     if claim in WALKS:

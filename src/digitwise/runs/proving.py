@@ -48,8 +48,8 @@ class Prover:
         """The step at which the schedule began for the last time."""
         self.wrong = int(state.get("wrong", 0)) if state else 0
         """Cases that were wrong at the last check."""
-        self.often: list[list[int]] = state.get("often", [[], []]) if state else [[], []]
-        """Codes that were said often at the last check, along and across."""
+        self.often: list[int] = list(state.get("often", [])) if state else []
+        """Codes that were often said to the next row at the last check."""
 
     def state(self) -> dict[str, Any]:
         names = ("practice", "loss", "calm", "began", "wrong", "often")
