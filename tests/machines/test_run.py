@@ -6,8 +6,7 @@ from machines import exact
 
 from digitwise.answers.compiled import TASKS
 from digitwise.machines import run as running
-from digitwise.machines.layout import claim_of, lay_out, read_out
-from digitwise.machines.run import run, scan, written
+from digitwise.machines.run import claim_of, lay_out, read_out, run, scan, written
 from digitwise.numbers import digits as dg
 from digitwise.tasks import Kind
 from digitwise.tasks.problems import spelled

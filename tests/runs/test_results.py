@@ -166,7 +166,7 @@ def test_seeds_are_one_curve_and_labels_say_what_was_trained(tmp_path):
 
 
 def test_experiments_that_differ_in_a_field_say_so():
-    from digitwise.runs.words import in_words, told_apart
+    from digitwise.runs.written import in_words, told_apart
 
     wide = replace(SMALL, architecture=replace(SMALL.architecture, width=32))
     assert told_apart([SMALL, wide]) == ["relative positions, width 16", "relative positions, width 32"]

@@ -6,8 +6,7 @@ from pathlib import Path
 from digitwise.answers import Problem, arrays
 from digitwise.answers.solving import BUNDLED, Solution, model_for, refuse_long
 from digitwise.machines.certificate import FILE, THEOREMS, fingerprint, read
-from digitwise.machines.layout import claim_of, lay_out, read_out
-from digitwise.machines.run import written
+from digitwise.machines.run import claim_of, lay_out, read_out, written
 from digitwise.tasks import Arithmetic, Difference, Division, Task
 from digitwise.tasks.problems import spelled
 

@@ -10,8 +10,7 @@ import numpy as np
 from digitwise.answers import Problem, arrays
 from digitwise.answers.compiled import TASKS, Compiled
 from digitwise.machines import certificate
-from digitwise.machines.layout import lay_out, read_out
-from digitwise.machines.run import run
+from digitwise.machines.run import lay_out, read_out, run
 from digitwise.machines.table import NOTHING, Situation, Table, Told
 from digitwise.plots import new_figure, save
 from digitwise.tasks.symbols import EQUAL, PAD, SIGNS

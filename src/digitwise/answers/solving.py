@@ -8,7 +8,7 @@ from typing import Protocol
 
 from digitwise.answers import Problem
 from digitwise.data.distributions import MOST_DIGITS
-from digitwise.machines.layout import claim_of
+from digitwise.machines.run import claim_of
 
 BUNDLED = Path(str(files("digitwise"))) / "answers" / "weights"
 """Models that come with the package: a folder each with weights.safetensors, config.json, card.md, certificate.json."""

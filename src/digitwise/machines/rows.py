@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from digitwise.machines.layout import lay_out
-from digitwise.machines.run import run
+from digitwise.machines.run import lay_out, run
 from digitwise.machines.table import NOTHING, Ints, Situation, Table
 from digitwise.machines.walk import ACROSS, ALONG, OVER, READ, SEEN, State, Tell, Walk, phase_after, value
 from digitwise.tasks.problems import Kind

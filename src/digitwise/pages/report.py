@@ -22,7 +22,7 @@ from digitwise.plots import drawn_as, plural
 from digitwise.runs import results
 from digitwise.runs.folder import Run
 from digitwise.runs.places import find_runs, seconds
-from digitwise.runs.words import in_words
+from digitwise.runs.written import in_words
 from digitwise.tables import flat, replacing
 
 Report = Callable[[str, int, int, str], None]

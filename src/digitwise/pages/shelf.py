@@ -17,7 +17,7 @@ from digitwise.machines.certificate import THEOREMS, Certificate
 from digitwise.models.looking import attention
 from digitwise.rng import generator
 from digitwise.runs.certify import certify
-from digitwise.runs.words import in_words
+from digitwise.runs.written import in_words
 from digitwise.tasks import Batch
 
 MODELS = Path(str(files("digitwise"))) / "pages" / "models"

@@ -21,9 +21,8 @@ from torch import Tensor
 
 from digitwise.machines import CLAIMS
 from digitwise.machines.certificate import Certificate, fingerprint
-from digitwise.machines.layout import lay_out
 from digitwise.machines.rows import WALKS, expose
-from digitwise.machines.run import run
+from digitwise.machines.run import lay_out, run
 from digitwise.machines.table import NOTHING, Situation, Situations, Table, Told
 from digitwise.machines.walk import ACROSS, ALONG, READ, Walk
 from digitwise.models import Model, Speakers

@@ -8,7 +8,7 @@ from digitwise.counts import Case, Count, Numbered, OverSeeds, merge
 from digitwise.data import Suite
 from digitwise.plots import Curve, draw, fewest_problems, legend_below, look, new_figure, plural, save, seeds_and_median
 from digitwise.runs.folder import Run
-from digitwise.runs.words import told_apart
+from digitwise.runs.written import told_apart
 from digitwise.tables import read_json, replacing, rows_to_json
 
 Key = TypeVar("Key", bound=Hashable)
