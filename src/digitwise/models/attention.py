@@ -30,7 +30,8 @@ from torch import Tensor, nn
 
 from digitwise.coordinates import Coordinates, Extent
 from digitwise.encodings import Encoding, Shape
-from digitwise.encodings.rotation import rotated, total
+from digitwise.encodings.base import total
+from digitwise.encodings.rotation import rotated
 from digitwise.models.picking import unseen
 
 #: From scaled queries to what the encoding adds to the scores of one layer, if anything.
