@@ -29,6 +29,7 @@ from digitwise.comparison.setting import setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
+from digitwise.paper.place_table import place_table
 from digitwise.paper.prediction import predict_run
 from digitwise.paper.reproduction import side_by_side
 from digitwise.plots import plural
@@ -169,6 +170,14 @@ def attempt(argument: str) -> str:
     shown = tables.text([rows[step] for step in sorted(rows)])
     how = f"1 seed, {tried:,} problems per length, {seconds(run) / 60:.0f} minutes on one core"
     return f"```\n{shown}\n```\n\n{how}.\n"
+
+
+def places(argument: str) -> str:
+    """The paper's table of shifted copies, its numbers and ours."""
+    runs = [run for found in trained(ROOT / argument).values() for run in found]
+    if not (rows := place_table(runs)):
+        return "Not run yet: `digitwise reproduce a3`.\n"
+    return f"```\n{tables.text(rows)}\npercent right, last checkpoint\n```\n"
 
 
 def prediction(argument: str) -> str:
@@ -476,6 +485,7 @@ MAKERS = {
         ladder,
         leak,
         nines,
+        places,
         prediction,
         proofs,
         rooms,

@@ -129,9 +129,9 @@ def words(*many: float) -> World:
     return [Cell(recipe, 10, found[n], "text", f"words {n}") for recipe in ("text-add", "text-mult") for n in found]
 
 
-def strata(recipe: str, suite: str, **by_name: Sequence[float]) -> World:
-    """Sums of 12 digits by stratum."""
-    return [Cell(recipe, 12, shares, suite, name.replace("_", " ")) for name, shares in by_name.items()]
+def strata(recipe: str, suite: str, digits: int = 12, **by_name: Sequence[float]) -> World:
+    """Sums by stratum."""
+    return [Cell(recipe, digits, shares, suite, name.replace("_", " ")) for name, shares in by_name.items()]
 
 
 def theory(name: str, measured: float) -> World:
@@ -255,6 +255,11 @@ WORLDS: dict[str, dict[str, World]] = {
         HOLDS: strata("c2", "cascade", cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.2), cascade_12=(0.1, 0.1)),
         FAILS: strata("c2", "cascade", cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.2), cascade_12=(0.9, 0.9)),
         INCONCLUSIVE: strata("c2", "cascade", cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.95), cascade_12=(0.1, 0.1)),
+    },
+    "C2-40": {
+        HOLDS: strata("c2", "cascade", 40, cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.2), cascade_12=(0.1, 0.1)),
+        FAILS: strata("c2", "cascade", 40, cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.2), cascade_12=(0.9, 0.9)),
+        INCONCLUSIVE: strata("c2", "cascade", 40, cascade_2=(0.97, 0.97), cascade_7=(0.3, 0.95), cascade_12=(0.1, 0.1)),
     },
     "C2-nines": {
         HOLDS: strata("c2", "nines", run_8_with_carry=(0.2, 0.3), run_8_without_carry=(0.5, 0.8)),

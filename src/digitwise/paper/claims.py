@@ -133,6 +133,14 @@ def c2(e: Evidence) -> str:
     return all_of(above(few, beyond, 0.05), above(few, most, 0.2))
 
 
+@claim("C2-40", "Accuracy falls as cascades grow, at the paper's own length.",
+       "40 digits: cascades of 7 are 5 points and of 12 are 20 points below cascades of 2", "c2")  # fmt: skip
+def c2_at_40(e: Evidence) -> str:
+    """C2 where no cascade fills the sum. Written when counts of two seeds had been seen."""
+    few, beyond, most = (e.accuracy("c2", 40, "cascade", Numbered("cascade", n)) for n in (2, 7, 12))
+    return all_of(above(few, beyond, 0.05), above(few, most, 0.2))
+
+
 @claim("C2-nines", "(ours) The fall is there whether a run of nines is entered with a carry or without.",
        "12 digits: runs of 8 nines are at most 0.9 right with a carry and without", "c2")  # fmt: skip
 def both_kinds_of_nines(e: Evidence) -> str:
