@@ -149,13 +149,14 @@ def arms_of(folder: Path) -> dict[str, list[Run]]:
 def table(argument: str) -> str:
     """Exact match by length, arms side by side; and how long training took."""
     arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
-    times = ", ".join(f"{arm} {sum(seconds(r) for r in runs) / len(runs) / 60:.1f}" for arm, runs in arms.items())
-    runs = next(iter(arms.values()))
-    threads, seeds = runs[0].environment()["threads"], len(runs)
+    times = ", ".join(
+        f"{arm} {sum(seconds(r) for r in runs) / len(runs) / 60:.1f} ({plural(len(runs), 'seed')})"
+        for arm, runs in arms.items()
+    )
+    threads = next(iter(arms.values()))[0].environment()["threads"]
     last, best = (tables.text(side_by_side(arms, recipe, which)) for which in ("last", "best"))
     text = f"{last}\nlast checkpoint" + (f"\n\n{best}\nbest checkpoint on validation" if best != last else "")
-    how = f"{plural(seeds, 'seed')}; minutes of training per model on {plural(threads, 'core')}"
-    return f"```\n{text}\n```\n\n{how}: {times}.\n"
+    return f"```\n{text}\n```\n\nMinutes of training per model on {plural(threads, 'core')}: {times}.\n"
 
 
 def attempt(argument: str) -> str:

@@ -173,7 +173,7 @@ RECIPES = [
         "Addition with absolute positions, relative positions and columns: trained on sums of at most 4 digits within "
         "minutes, tested on up to 10 digits, which fill the canvas, and without a canvas on up to 50.",
         quickstart,
-        seeds=(10,),
+        seeds=(15,),
     ),
     Recipe(
         "canvas20",

@@ -204,7 +204,7 @@ def _threads(count: int) -> Iterator[None]:
 
 def _meanings(walk: Walk) -> tuple[dict[str, dict[str, list[int]]], dict[str, list[int]]]:
     meanings: dict[str, dict[str, list[int]]] = {}
-    for relation, codes in walk.meanings.items():
+    for relation, codes in sorted(walk.meanings.items()):
         found: dict[str, list[int]] = {}
         for code, stands_for in sorted(codes.items()):
             for meaning in sorted(stands_for):
