@@ -35,6 +35,8 @@ SAFE = 100
 """Margins must exceed the largest difference so many times."""
 COMPARED = ((1, 1), (7, 1), (64, 1), (64, 2), (4096, 2))
 """Sizes of batches and numbers of threads whose results are compared, for the situations of at most 64 batches each."""
+BIT = 0.05
+"""The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
 FEW = 60
 """Problems with wrong cases that are replayed through the network."""
 DRAWN = 10_000
@@ -61,7 +63,8 @@ class Report:
     problems: list[str]
     """Problems that the network gets wrong, shortest first."""
     practice: list[str]
-    """Problems in which wrong cases occur, whether or not their answers are wrong."""
+    """Problems in which wrong cases occur, whether or not their answers are wrong; where no case is wrong, problems in
+    which bits are near their thresholds."""
     meanings: dict[str, dict[str, list[int]]]
     """For each kind of message what is said, and the codes that say it."""
     double: dict[str, list[int]]
@@ -109,7 +112,9 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True, before:
     if walk.wrong and not practice:
         practice = expose(table, task.claim, walk.wrong, generator(experiment.seed, "expose"))
     shown = [text for text in sorted(practice, key=len)[:FEW] if is_wrong(speakers, task, text)]
-    logit, bit, difference = margins(speakers, wiring, walk.used, rounding=thorough or not walk.wrong)
+    logit, bit, difference, thin = margins(speakers, wiring, walk.used, rounding=thorough or not walk.wrong)
+    if thin and not walk.wrong and not thorough and task.claim in WALKS:
+        practice = expose(table, task.claim, thin, generator(experiment.seed, "expose"))
     safe = min(logit, bit) > SAFE * difference
     verdict = "refuted" if shown else "proven" if not walk.wrong and safe else "open"
     used = list(walk.used)
@@ -161,8 +166,11 @@ def is_wrong(model: Speakers, task: Task, text: str) -> bool:
     return bool((written != batch.targets).any())
 
 
-def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], rounding: bool) -> tuple[float, float, float]:
-    """The least margins of logits and bits that matter, and the largest difference that rounding made, if asked for."""
+def margins(
+    model: Speakers, wiring: Wiring, used: dict[Situation, int], rounding: bool
+) -> tuple[float, float, float, list[Situation]]:
+    """The least margins of logits and bits that matter, the largest difference that rounding made, if asked for, and
+    the situations in which a bit is near its threshold."""
     situations, flags = list(used), torch.tensor(list(used.values()))
 
     def asked(chosen: Sequence[Situation], network: Speakers = model) -> tuple[Tensor, list[Tensor]]:
@@ -176,10 +184,13 @@ def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], roundin
     logits, raw = asked(situations)
     first, second = logits.topk(2).values.T
     logit = float((first - second)[flags & READ > 0].min())
-    heard = [z[flags & flag > 0].abs() for z, flag in zip(raw, (ALONG, ACROSS), strict=False)]
-    bit = min(float(part.min()) for part in heard if part.numel())
+    heard = [
+        torch.where(flags & flag > 0, z.abs().amin(1), math.inf) for z, flag in zip(raw, (ALONG, ACROSS), strict=False)
+    ]
+    bits = torch.stack(heard).amin(0)
+    bit, thin = float(bits.min()), [situations[index] for index in torch.nonzero(bits < BIT).flatten().tolist()]
     if not rounding:
-        return logit, bit, math.nan
+        return logit, bit, math.nan, thin
     found = whole(iter([(logits, raw)]))
     exact = whole(iter([asked(situations, copy.deepcopy(model).double())]))
     differences = [(exact - found).abs().max()]
@@ -189,7 +200,7 @@ def margins(model: Speakers, wiring: Wiring, used: dict[Situation, int], roundin
         with _threads(threads):
             again = whole(asked(chosen[at : at + size]) for at in range(0, len(chosen), size))
         differences.append((again - found[some]).abs().max())
-    return logit, bit, float(max(differences))
+    return logit, bit, float(max(differences)), thin
 
 
 @contextmanager

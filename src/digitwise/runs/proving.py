@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from digitwise.models import Model, Speakers
-from digitwise.runs.certify import Report, certify
+from digitwise.runs.certify import BIT, Report, certify
 from digitwise.runs.experiment import Experiment
 from digitwise.tasks.problems import Problems, kind_of
 
@@ -20,8 +20,6 @@ EVERY, SELDOM = 50, 200
 are wrong takes half as long as fifty steps."""
 MANY = 1000
 """Wrong cases."""
-BIT = 0.05
-"""The least distance of a bit from its threshold at which training ends: far more than rounding needs."""
 SHARE = 3
 """One in so many problems of a batch is practice."""
 LOW = 0.06
