@@ -40,6 +40,9 @@ from digitwise.tasks.symbols import PAD, SIGNS
 
 NOISE_FROM, HARD_FROM = 0.31, 0.64
 """Shares of the way to all bits being hard: from where noise grows, and from where bits become hard."""
+CALM = 10
+"""Times the price of thin margins once nothing is wrong. Where it does not matter which of two codes is said, bits stay
+between them otherwise."""
 REMEMBERED = 16
 """For how many coordinates a model remembers its wiring."""
 
@@ -104,6 +107,8 @@ class Speakers(Cell):
         self._price: Tensor | float = 0.0
         self.often: list[int] = []
         """Codes that are often said to the next row, as the last check of a training has counted them."""
+        self.calm = False
+        """No case was wrong at a check: from then on margins are what matters."""
         self._kept: tuple[Any, Table] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:
@@ -136,10 +141,8 @@ class Speakers(Cell):
                     sign = torch.where(*nearest_code(z, often_FL), sign)
                 bits.append(speak(loud, sign, None if hard_A1 is None else hard_A1[now]))
         if self.training and hardness == 1:
-            paid = [
-                price(torch.cat(z), self.blueprint.push, self.blueprint.settle, often_FL if number else None)
-                for number, z in enumerate(raw)
-            ]
+            push, settle = self.blueprint.push * (CALM if self.calm else 1), self.blueprint.settle
+            paid = [price(torch.cat(z), push, settle, often_FL if kind else None) for kind, z in enumerate(raw)]
             self._price = torch.stack(paid).sum() / chance.share_of(sum(z.numel() for z in chain(*raw)))
         state_AW = torch.cat(states)
         logits = [self.readout(state_AW[slots_BS]) for slots_BS in graph.slots]

@@ -189,7 +189,7 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             scheduled = step - (prover.began if prover else 0)
             engine.plain_model.progress = scheduled / training.steps
             if prover:
-                engine.plain_model.often = prover.often
+                prover.tell(engine.plain_model)
             sharpen(engine.plain_model, training.sharpness_at(step))
             with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
                 rate = training.rate * training.floor if prover and prover.calm else rate_at(scheduled, training)
