@@ -137,7 +137,7 @@ SUITES = [
     Suite("upto", 1, upto),
     Suite("more", 1, more),
     Suite("shifted", 1, shifted),
-    Suite("places", 2, uniform, by_place, what="Numbers of exactly L digits; each place of the answer counted apart."),
+    Suite("places", 1, uniform, by_place, what="Numbers of exactly L digits; each place of the answer counted apart."),
     Suite("factors", 1, uniform, by_factor, what="Products of exactly L digits; multipliers above 1 counted apart."),
     Suite("text", 1, text),
 ]

@@ -108,7 +108,7 @@ class Speakers(Cell):
         self.often: list[int] = []
         """Codes that are often said to the next row, as the last check of a training has counted them."""
         self.calm = False
-        """No case was wrong at a check: from then on margins are what matters."""
+        """No case was wrong at the last check: then margins are what matters."""
         self._kept: tuple[Any, Table] | None = None
 
     def forward(self, tokens_BN: Tensor, coordinates: Coordinates, *others: tuple[Tensor, Coordinates]) -> Any:

@@ -83,7 +83,7 @@ class Prover:
 
     def tell(self, model: Speakers) -> None:
         """What a model in training needs of the last check."""
-        model.often, model.calm = self.often, self.calm
+        model.often, model.calm = self.often, self.calm and not self.wrong
 
     def saw(self, loss: float) -> None:
         self.loss += (1 - MEMORY) * (loss - self.loss)
