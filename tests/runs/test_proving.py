@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from digitwise.answers.solver import load
 from digitwise.cli import main
 from digitwise.paper import arms
+from digitwise.runs import proving
 from digitwise.runs.certify import certify
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
@@ -104,3 +106,21 @@ def test_until_proven_is_an_option_of_train(capsys):
     assert "until_proven" in capsys.readouterr().out
     assert main(["train", "quickstart", "--arm", "relative", "--until-proven", "--show"]) == 2
     assert "cannot be proven" in capsys.readouterr().err
+
+
+def test_a_proof_is_never_lost_again(monkeypatch):
+    """Margins that do not get as wide as wished for end with the best proof that there was."""
+    solver = load("addition")
+    experiment, model = solver.experiment, solver.model
+    proven = {name: weight.clone() for name, weight in model.state_dict().items()}
+    monkeypatch.setattr(proving, "BIT", 10.0)
+    prover = Prover(experiment, model)
+    report = prover.check(model, 500)
+    assert report.verdict == "proven" and not is_enough(report) and not prover.is_over
+    resumed = Prover(experiment, model, prover.state())
+    with torch.no_grad():
+        model.readout.weight.zero_()
+    assert resumed.check(model, 600).verdict == "refuted" and not resumed.is_over
+    report = resumed.check(model, 500 + proving.LINGER)
+    assert resumed.is_over and report.verdict == "proven"
+    assert all(torch.equal(model.state_dict()[name], proven[name]) for name in proven)

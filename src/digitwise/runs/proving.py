@@ -9,6 +9,7 @@ the code that was found does not do, and the schedule begins again: soft bits ca
 from typing import Any, cast
 
 import numpy as np
+from torch import Tensor
 
 from digitwise.models import Model, Speakers
 from digitwise.runs.certify import BIT, Report, certify
@@ -26,6 +27,9 @@ LOW = 0.06
 """Wrong cases are practised once the mean loss is this low; before that nearly everything is wrong."""
 MOST = 500
 """Problems that are kept for practice, the latest first."""
+LINGER = 300
+"""Steps after the first proof in which margins may still grow. Then the proof with the widest ones is taken: a proof is
+never lost again."""
 MEMORY = 0.98
 """Of the mean loss."""
 PATIENCE = 1.5
@@ -49,8 +53,14 @@ class Prover:
         self.often: list[int] = list(state.get("often", [])) if state else []
         """Codes that were often said to the next row at the last check."""
 
+        self.kept: dict[str, Tensor] = state.get("kept", {}) if state else {}
+        """The weights that were proven with the widest margins, if any were."""
+        self.margin = float(state.get("margin", 0)) if state else 0.0
+        self.proven_at = int(state.get("proven_at", 0)) if state else 0
+        self.is_over = False
+
     def state(self) -> dict[str, Any]:
-        names = ("practice", "loss", "calm", "began", "wrong", "often")
+        names = ("practice", "loss", "calm", "began", "wrong", "often", "kept", "margin", "proven_at")
         return {name: getattr(self, name) for name in names}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
@@ -67,8 +77,9 @@ class Prover:
         every = SELDOM if self.wrong > MANY and not self.practice else EVERY
         return done % every == 0 and done - self.began > self.hard * self.experiment.training.steps
 
-    def check(self, model: Model, done: int) -> Report:
-        """Check every case after so many steps."""
+    def check(self, model: Model, done: int, last: bool = False) -> Report:
+        """Check every case after so many steps. When there is enough of a proof, or no more time for a better one,
+        the model gets the weights of the best."""
         report = certify(self.experiment, model, thorough=False, before=self.often)
         self.wrong = report.wrong
         self.often = report.often
@@ -79,6 +90,13 @@ class Prover:
             task, longest = self.experiment.task, self.experiment.trained_length
             short = [text for text in report.practice if _longest(text) <= longest and task.fitting([text]) == task]
             self.practice = list(dict.fromkeys([*short, *self.practice]))[:MOST]
+        if report.verdict == "proven" and report.bit > self.margin:
+            self.kept = {name: weight.clone() for name, weight in model.state_dict().items()}
+            self.margin, self.proven_at = report.bit, self.proven_at or done
+        self.is_over = bool(self.kept) and (is_enough(report) or done - self.proven_at >= LINGER or last)
+        if self.is_over and not is_enough(report):
+            model.load_state_dict(self.kept)
+            report = certify(self.experiment, model, thorough=False, before=self.often)
         return report
 
     def tell(self, model: Speakers) -> None:

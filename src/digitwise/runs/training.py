@@ -205,9 +205,9 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             if prover:
                 prover.saw(engine.mean(fmean(losses_alone)))
                 if prover.is_due(done) or last:
-                    report = prover.check(average.model, done)
+                    report = prover.check(average.model, done, last)
                     log(done, **report.summary(), enough=is_enough(report), seconds=seconds())
-                    last = last or is_enough(report)
+                    last = last or prover.is_over
             is_kept = last or done in kept
             if is_kept and engine.is_main:
                 keep(done)
