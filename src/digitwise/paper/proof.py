@@ -46,7 +46,8 @@ def experiments(profile: str) -> Arms:
             replace(SMALL_CELL, across=5), steps=3000, most=12_000,
         ),
         "product": _experiment(
-            Arithmetic("*", zeros=True, pads=1, nines=0.25), Practice(5), ByColumn(("below", "shifted")),
+            Arithmetic("*", zeros=True, pads=1, nines=0.25, hollow=0.25), Practice(5),
+            ByColumn(("below", "shifted")),
             replace(LARGE_CELL, across=5, rest=0.4, settle=20.0),
             steps=3000, most=12_000, floor=0.02, batch=384, draws=8,
         ),
