@@ -93,6 +93,25 @@ def test_a_schedule_that_leads_to_nothing_begins_again(tmp_path):
     assert prover.began == 100 == Prover(experiment, experiment.build(), prover.state()).began
 
 
+def test_halfway_to_hard_bits_a_schedule_waits_for_the_loss_but_not_for_ever():
+    experiment = small("sum", steps=100, most=400)
+    experiment = replace(experiment, training=replace(experiment.training, wait=0.05))
+    prover = Prover(experiment, experiment.build())
+    for done in range(1, 61):
+        prover.saw(1.0, done)
+    assert 60 - prover.began == pytest.approx(0.82 * 50, abs=1)  # all bits are hard from step 50 on
+    resumed = Prover(experiment, experiment.build(), prover.state())
+    for done in range(61, 400):
+        prover.saw(1.0, done)
+    assert prover.waited == prover.began == 100
+    resumed.loss, waited = 0.04, resumed.waited
+    resumed.saw(0.04, 61)
+    assert resumed.began == resumed.waited == waited > 15
+    hasty = Prover(replace(experiment, training=replace(experiment.training, wait=0.0)), experiment.build())
+    hasty.saw(1.0, 45)
+    assert hasty.began == 0
+
+
 def test_a_mean_of_weights_cannot_be_proven():
     experiment = small("sum")
     with pytest.raises(ValueError, match="average 0"):

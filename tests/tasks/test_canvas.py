@@ -130,6 +130,23 @@ def test_a_single_digit_multiplier_is_0_only_where_that_is_wanted(zero):
     assert abs((training == 0).mean() - 0.1) < 0.01
 
 
+@pytest.mark.parametrize("task", [Multiplication(1, 8), Multiplication(2, 8)])
+def test_of_several_multipliers_the_one_with_most_zeros_and_nines_is_taken(task):
+    def share(problems):  # of zeros and nines between the ones and the highest digit of each product
+        products = task.solve(problems)
+        place = np.arange(products.shape[1])
+        inner = (place > 0) & (place < dg.lengths(products)[:, None] - 1)
+        return (inner & ((products == 0) | (products == 9))).sum() / inner.sum()
+
+    plain, chosen = (
+        task.draw(ShortMultipliers(UniformLengths(5), tries), generator(9, "tries"), 6_000) for tries in (1, 16)
+    )
+    assert (plain.numbers == chosen.numbers).all()
+    assert (plain.multipliers[1::2] == chosen.multipliers[1::2]).all()  # every other one stays as it is
+    assert share(plain[1::2]) < 0.25 < 0.4 < share(chosen[::2])
+    assert len(np.unique(chosen.multipliers[::2], axis=0)) == 10**task.multiplier  # 0 too, where nothing is better
+
+
 def test_short_multipliers_come_in_every_length_and_are_padded_from_the_left():
     task = Multiplication(3, 5)
     operands = task.draw(ShortMultipliers(UniformLengths(5)), generator(9, "short"), 9_000)

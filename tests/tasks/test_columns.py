@@ -141,18 +141,6 @@ def test_nines_stand_in_both_numbers_of_a_share_of_the_products_in_training():
         Arithmetic("*", nines=2)
 
 
-def test_a_share_of_the_multipliers_in_training_is_hollow():
-    task = Arithmetic("*", hollow=0.5)
-    large = task.draw(ExactLength(3), generator(0, "hollow"), 3000).multipliers
-    large = large[large[:, 2] > 0]  # three digits, the ones first
-    assert 0.45 < (large[:, 1] == 0).mean() < 0.65
-    assert (large[large[:, 1] == 0, 0] > 0).mean() > 0.8
-    tested = task.draw(ExactLength(3), generator(0, "hollow"), 3000, Kind("*", 3)).multipliers
-    assert (tested[:, 1] == 0).mean() < 0.15
-    with pytest.raises(ValueError, match="hollow must be a share"):
-        Arithmetic("*", hollow=-1)
-
-
 def test_differences_have_the_larger_number_first():
     first, second = Arithmetic("-").draw(NinesRun(2, 4), generator(0, "order"), 300).numbers.swapaxes(0, 1)
     assert (dg.compare(first, second) >= 0).all()

@@ -115,6 +115,13 @@ class ShortMultipliers(Distribution):
     makes every digit depend on the multiplier, which carries to longer multiplicands (LOG.md)."""
 
     base: Distribution = UniformValues()
+    tries: int = 1
+    """For every other multiplicand so many multipliers are drawn, and the one whose product has the most zeros and
+    nines is taken: there a carry hangs on places far below, which is what is wrong in long products (LOG.md)."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.tries <= 1000:
+            raise ValueError(f"tries must be from 1 to 1,000, not {self.tries}")
 
     def width(self, longest: int | None) -> int:
         return self.base.width(longest)
@@ -126,6 +133,20 @@ class ShortMultipliers(Distribution):
 
     def multipliers(self, rng: np.random.Generator, count: int, digits: int, zero: bool) -> Digits:
         return dg.sample(rng, digits, rng.integers(1, digits + 1, count))
+
+    def products(
+        self, rng: np.random.Generator, count: int, digits: int, zero: bool, longest: int | None
+    ) -> tuple[Digits, Digits]:
+        multipliers, numbers = super().products(rng, count, digits, zero, longest)
+        if self.tries > 1:
+            hard = numbers[::2]
+            tried = self.multipliers(rng, self.tries * len(hard), digits, zero).reshape(self.tries, -1, digits)
+            found = dg.multiply(tried, hard[:, 0])
+            place = np.arange(found.shape[-1])
+            inner = (place > 0) & (place < dg.lengths(found)[..., None] - 1)
+            best = (inner & ((found == 0) | (found == 9))).sum(-1).argmax(0)
+            multipliers[::2] = tried[best, np.arange(len(hard))]
+        return multipliers, numbers
 
     def most_digits(self, longest: int | None) -> int:
         return self.base.most_digits(longest)

@@ -42,7 +42,7 @@ def product(name: str, kind: str, profile: str) -> Arms:
     experiment = Experiment(
         name=name,
         task=Multiplication(1, 20, zero=False),
-        data=short(profile) if profile == "paper" else ShortMultipliers(short(profile)),
+        data=short(profile) if profile == "paper" else ShortMultipliers(short(profile), tries=16),
         encoding=encoding(kind, profile),
         architecture=SMALL,
         training=PRODUCTS,
@@ -50,7 +50,7 @@ def product(name: str, kind: str, profile: str) -> Arms:
     )
     if profile != "paper":
         first = replace(experiment, name=f"{name}-soft", training=replace(STAGE, steps=3000))
-        sharper = replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=2.0)
+        sharper = replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=4.0)
         experiment = replace(experiment, training=sharper, after=first)
     return {kind: in_profile(experiment, profile)}
 

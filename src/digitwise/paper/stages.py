@@ -8,7 +8,7 @@ and up.
 
 from dataclasses import replace
 
-from digitwise.data import ManyNines, Mixture, NoCarry, UniformLengths
+from digitwise.data import ManyNines, Mixture, NoCarry, Shifted, UniformLengths
 from digitwise.paper.recipes import SMALL, SMALL_TRAINING
 from digitwise.runs.experiment import Experiment, Testing, Training
 from digitwise.tasks import Addition, Distribution
@@ -99,9 +99,15 @@ def without_carries() -> Experiment:
     return grown(two, "nocarry", 20, (10, 15), factor=1.0)
 
 
+def shifted_copies() -> Experiment:
+    """The paper's augmentation with the stages of `sums` but the first, small canvas: shifts need all of it."""
+    one = stage("a3-soft", 20, Shifted(with_nines(5)), FIRST, (10, 15))
+    return stage("a3", 20, Shifted(with_nines(5, 0.7, 0.6)), SHARPER, (10, 15), one)
+
+
 def quick() -> Experiment:
     """Sums of at most 4 digits on a canvas of 10, which starts as one of 8."""
     first, later = with_nines(4), with_nines(4, 0.7, 0.6)
-    one = stage("quickstart-8", 8, first, replace(FIRST, steps=900), (6,))
-    two = stage("quickstart-8-sharp", 8, later, replace(SHARPER, steps=500), (6,), one)
+    one = stage("quickstart-8", 8, first, replace(FIRST, steps=1100), (6,))
+    two = stage("quickstart-8-sharp", 8, later, replace(SHARPER, steps=550), (6,), one)
     return grown(two, "quickstart", 10, (8,), factor=1.0)

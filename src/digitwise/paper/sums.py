@@ -116,8 +116,9 @@ def a2(profile: str) -> Arms:
 
 
 def a3(profile: str) -> Arms:
-    experiment = additions("a3", 20, 5, 4000, (10, 15), profile)
-    return {"absolute": replace(experiment, data=Shifted(short(profile)), encoding=encoding("absolute", profile))}
+    paper = replace(additions("a3", 20, 5, 4000, (10, 15), profile), data=Shifted(short(profile)))
+    experiment = paper if profile == "paper" else stages.shifted_copies()
+    return {"absolute": replace(experiment, encoding=encoding("absolute", profile))}
 
 
 def nocarry(profile: str) -> Arms:
@@ -172,7 +173,7 @@ RECIPES = [
         "Addition with absolute positions, relative positions and columns: trained on sums of at most 4 digits within "
         "minutes, tested on up to 10 digits, which fill the canvas, and without a canvas on up to 50.",
         quickstart,
-        seeds=(10,),
+        seeds=(15,),
     ),
     Recipe(
         "canvas20",
@@ -203,7 +204,7 @@ RECIPES = [
            "RPE_5to50", seeds=TEN),
     Recipe("a3", "Addition, absolute positions, shifted copies: tested on long sums, on shifted ones and by place.", a3,
            "APEshifted_5to20, Aug:table", (Check("uniform"), Check("shifted", (5,)), Check("upto", (10,)),
-                                            Check("places", (10,))), seeds=range(2), curves="checkpoints"),
+                                            Check("places", (10,))), seeds=FEW, curves="checkpoints"),
     Recipe("nocarry", "Additions without carries, relative positions: exact match at every length on the canvas.",
            nocarry, "nocarry", (Check("nocarry"),), seeds=FEW),
     Recipe("c1", "Addition, relative positions: the model of a2 on consecutive carries that do not cascade.", a2,

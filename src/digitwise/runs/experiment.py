@@ -26,6 +26,9 @@ class Training:
     """For cells that tell each other bits: check every case, practise what is wrong, and end when all is proven. After
     the last step go on at the floor of the rate, up to this many steps in all. Where the schedule led to nothing, it
     begins again (`runs.proving`). 0 checks nothing."""
+    wait: float = 0.0
+    """Halfway to hard bits the schedule stands still until the mean loss is below this, for at most as many steps as
+    it has. What is confused when all bits are hard is hardly ever told apart later (LOG.md). 0 never waits."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
     draws: int = 1

@@ -32,6 +32,8 @@ LINGER = 300
 never lost again."""
 MEMORY = 0.98
 """Of the mean loss."""
+HALFWAY = 0.82
+"""Share of the way to hard bits at which half of the problems have hard ones, and a schedule may wait."""
 PATIENCE = 1.5
 """Schedules after which one that has not led to a right table begins again."""
 
@@ -48,6 +50,8 @@ class Prover:
         rate of the schedule a difference was lost again."""
         self.began = int(state.get("began", 0)) if state else 0
         """The step at which the schedule began for the last time."""
+        self.waited = int(state.get("waited", 0)) if state else 0
+        """Steps for which this schedule stood still."""
         self.wrong = int(state.get("wrong", 0)) if state else 0
         """Cases that were wrong at the last check."""
         self.often: list[int] = list(state.get("often", [])) if state else []
@@ -60,7 +64,7 @@ class Prover:
         self.is_over = False
 
     def state(self) -> dict[str, Any]:
-        names = ("practice", "loss", "calm", "began", "wrong", "often", "kept", "margin", "proven_at")
+        names = ("practice", "loss", "calm", "began", "waited", "wrong", "often", "kept", "margin", "proven_at")
         return {name: getattr(self, name) for name in names}
 
     def mix(self, problems: Problems, rng: np.random.Generator) -> Problems:
@@ -85,7 +89,7 @@ class Prover:
         self.often = report.often
         self.calm = self.calm or not report.wrong
         if report.wrong and done - self.began >= PATIENCE * self.experiment.training.steps:
-            self.began, self.calm = done, False
+            self.began, self.waited, self.calm = done, 0, False
         if self.practice or self.loss < LOW:
             task, longest = self.experiment.task, self.experiment.trained_length
             short = [text for text in report.practice if _longest(text) <= longest and task.fitting([text]) == task]
@@ -103,8 +107,13 @@ class Prover:
         """What a model in training needs of the last check."""
         model.often, model.calm = self.often, self.calm and not self.wrong
 
-    def saw(self, loss: float) -> None:
+    def saw(self, loss: float, done: int) -> None:
+        """The loss of the last step, after which so many are done."""
         self.loss += (1 - MEMORY) * (loss - self.loss)
+        training = self.experiment.training
+        way = (done - self.began) / (self.hard * training.steps)
+        if HALFWAY <= way < 1 and self.loss > training.wait > 0 and self.waited < training.steps:
+            self.began, self.waited = self.began + 1, self.waited + 1
 
 
 def is_enough(report: Report) -> bool:

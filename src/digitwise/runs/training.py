@@ -203,7 +203,7 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             progress(experiment.steps_before + done, loss)
             last = done == (training.until_proven or training.steps)
             if prover:
-                prover.saw(engine.mean(fmean(losses_alone)))
+                prover.saw(engine.mean(fmean(losses_alone)), done)
                 if prover.is_due(done) or last:
                     report = prover.check(average.model, done, last)
                     log(done, **report.summary(), enough=is_enough(report), seconds=seconds())

@@ -39,6 +39,12 @@ class Distribution:
         drawn = dg.sample(rng, digits, rng.integers(digits, digits + 1, count))
         return drawn if zero else without_zero(rng, drawn)
 
+    def products(
+        self, rng: np.random.Generator, count: int, digits: int, zero: bool, longest: int | None
+    ) -> tuple[Digits, Digits]:
+        """Return multipliers and multiplicands that go together: `[count, digits]` and `[count, 1, width]`."""
+        return self.multipliers(rng, count, digits, zero), self.draw(rng, count, 1, longest)
+
     def most_digits(self, longest: int | None) -> int:
         """Return the length of the longest numbers that are drawn, appended zeros aside."""
         return self.width(longest)

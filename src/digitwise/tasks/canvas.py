@@ -86,8 +86,8 @@ class Multiplication(Task):
     def draw(
         self, distribution: Distribution, rng: np.random.Generator, count: int, kind: Kind | None = None
     ) -> Problems:
-        multipliers = distribution.multipliers(rng, count, self.multiplier, self.zero)
-        return Problems.alike(self.kinds, distribution.draw(rng, count, 1, self.canvas), multipliers)
+        multipliers, numbers = distribution.products(rng, count, self.multiplier, self.zero, self.canvas)
+        return Problems.alike(self.kinds, numbers, multipliers)
 
     def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
         multiplier = pad(problems.multipliers, self.multiplier)

@@ -57,9 +57,6 @@ class Arithmetic(Task):
     nines: float = 0.0
     """Share of the products in training in which each digit of both numbers is a 9 with a chance of a half: a carry of
     9 needs 9 x 9 and at least 9 beside it, which six of a thousand cells have otherwise."""
-    hollow: float = 0.0
-    """Share of the multipliers in training whose inner digits are 0, as in 109: only above such a row do large carries
-    meet the zeros at the top, to which nothing has been added yet."""
 
     def __post_init__(self) -> None:
         if not self.operators or set(self.operators) - set(SYMBOL) or len(set(self.operators)) < len(self.operators):
@@ -67,9 +64,8 @@ class Arithmetic(Task):
         at_least_one(multiplier=self.multiplier)
         if not 2 <= self.summands <= 1000 or self.pads < 0:
             raise ValueError("summands must be from 2 to 1,000, and pads not negative")
-        for name, share in {"nines": self.nines, "hollow": self.hollow}.items():
-            if not 0 <= share <= 1:
-                raise ValueError(f"{name} must be a share from 0 to 1, not {share}")
+        if not 0 <= self.nines <= 1:
+            raise ValueError(f"nines must be a share from 0 to 1, not {self.nines}")
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -182,8 +178,6 @@ class Arithmetic(Task):
                     with_nines = rng.random((len(drawn), 1)) < self.nines
                     problems.numbers[rows, 0] = _with_nines(rng, problems.numbers[rows, 0], with_nines)
                     multipliers = _with_nines(rng, multipliers, with_nines)
-                if self.hollow and kind is None:
-                    multipliers[rng.random(len(drawn)) < self.hollow, 1 : which.size - 1] = 0
                 problems.multipliers[rows] = multipliers
         return problems
 

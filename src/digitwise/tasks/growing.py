@@ -60,8 +60,8 @@ class Growing(Task):
     ) -> Problems:
         if not self.multiplier:
             return super().draw(distribution, rng, count, kind)
-        multipliers = distribution.multipliers(rng, count, self.multiplier, self.zero)
-        return Problems.alike(self.kinds, distribution.draw(rng, count, 1, self.canvas), multipliers)
+        multipliers, numbers = distribution.products(rng, count, self.multiplier, self.zero, self.canvas)
+        return Problems.alike(self.kinds, numbers, multipliers)
 
     def write(self, problems: Problems) -> tuple[Tokens, Coordinates]:
         width = problems.width
