@@ -43,6 +43,8 @@ DRAWN = 10_000
 """Problems in which the codes are counted that cells say."""
 OFTEN = 0.004
 """Share of the cells from which on a code is said often; the rarest digit has 0.05."""
+AT_ONCE = 0.0015
+"""Share of the cells whose codes are strays at one check: to hear more than that as other codes undoes what was learned."""
 #: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
 WIRED: dict[str, tuple[set[bool], int | None]] = {
     "sum": ({False}, None),
@@ -127,16 +129,21 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True, before:
 
 def said_often(table: Table, experiment: Experiment, before: Sequence[int]) -> list[int]:
     """Codes that enough cells say to the next row, in problems as training draws them. Those of before need half as
-    many, so that a code near the limit does not come and go."""
+    many, so that a code near the limit does not come and go. Of the others a few of the rarest are left out, at least
+    one; the next check takes the next ones."""
     problems = experiment.task.draw(experiment.data, generator(experiment.seed, "said"), DRAWN)
     layouts = (
         lay_out(table, kind, problems.numbers[chosen], problems.multipliers[chosen])
         for kind, chosen in problems.by_kind()
     )
     said = np.concatenate([table.across[row.numbers_BP].ravel() for layout in layouts for row in run(table, layout)])
-    counts = np.bincount(said[said != NOTHING])
-    limits = np.where(np.isin(np.arange(len(counts)), before), 0.5 * OFTEN, OFTEN)
-    return np.flatnonzero(counts > limits * counts.sum()).tolist()
+    share = np.bincount(said[said != NOTHING]) / (said != NOTHING).sum()
+    limits = np.where(np.isin(np.arange(len(share)), before), 0.5 * OFTEN, OFTEN)
+    rarest_first = np.argsort(share)
+    together = share[rarest_first].cumsum()
+    now = np.empty(len(share), dtype=bool)
+    now[rarest_first] = (together <= AT_ONCE) | (together == share[rarest_first])
+    return np.flatnonzero((share > limits) | ~now).tolist()
 
 
 def _walk(claim: str, table: Table, often: Sequence[int], thorough: bool) -> Walk:
