@@ -47,8 +47,8 @@ def experiments(profile: str) -> Arms:
         ),
         "product": _experiment(
             Arithmetic("*", zeros=True, pads=1, nines=0.25), Practice(5), ByColumn(("below", "shifted")),
-            replace(LARGE_CELL, across=5, rest=0.4, push=0.03, settle=20.0),
-            steps=3000, most=12_000, floor=0.02, batch=384, draws=8, wait=0.05, hard_rate=0.33,
+            replace(LARGE_CELL, across=5, hard=0.75, rest=0.4, push=0.03, settle=20.0),
+            steps=3500, most=12_000, floor=0.02, batch=384, draws=8, wait=0.05,
         ),
         "difference": _experiment(
             Difference(), Compared(5), ByColumn(("below",), ("higher", "above"), told_apart),

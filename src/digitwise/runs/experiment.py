@@ -29,9 +29,6 @@ class Training:
     wait: float = 0.0
     """Halfway to hard bits the schedule stands still until the mean loss is below this, for at most as many steps as
     it has. What is confused when all bits are hard is hardly ever told apart later (LOG.md). 0 never waits."""
-    hard_rate: float = 1.0
-    """Share of the rate once all bits are hard. Their gradient is a guess, and at the whole rate it can undo what soft
-    bits have learned."""
     batch: int = 64
     """Problems per step, over all processes and accumulated parts."""
     draws: int = 1
@@ -92,9 +89,8 @@ class Training:
             raise ValueError(f"accumulate must divide batch, and {parts} does not divide {self.batch}")
         if not 0 <= self.average < 1:
             raise ValueError(f"average must be from 0 to below 1, not {self.average}")
-        for name in ("floor", "hard_rate", "wait"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name)}")
+        if not 0 <= self.floor <= 1:
+            raise ValueError(f"floor must be from 0 to 1, not {self.floor}")
         if self.schedule not in ("cosine", "constant"):
             raise ValueError(f"schedule must be 'cosine' or 'constant', not '{self.schedule}'")
         if self.optimizer not in OPTIMIZERS:

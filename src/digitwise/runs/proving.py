@@ -103,14 +103,6 @@ class Prover:
             report = certify(self.experiment, model, thorough=False, before=self.often)
         return report
 
-    def rate(self, done: int, scheduled: float) -> float:
-        """The rate of the next step, where the schedule has this one."""
-        training = self.experiment.training
-        if self.calm:
-            return training.rate * training.floor
-        is_hard = done - self.began >= self.hard * training.steps
-        return max(scheduled * (training.hard_rate if is_hard else 1.0), training.rate * training.floor)
-
     def tell(self, model: Speakers) -> None:
         """What a model in training needs of the last check."""
         model.often, model.calm = self.often, self.calm and not self.wrong

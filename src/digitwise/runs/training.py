@@ -192,8 +192,8 @@ def _train(run: Run, progress: Progress, track: str) -> None:
                 prover.tell(engine.plain_model)
             sharpen(engine.plain_model, training.sharpness_at(step))
             with seeded(experiment.seed, "dropout", experiment.steps_before + step, engine.rank):
-                rate = rate_at(scheduled, training)
-                loss, norm = engine.step(losses, prover.rate(step, rate) if prover else rate, training.clip)
+                rate = training.rate * training.floor if prover and prover.calm else rate_at(scheduled, training)
+                loss, norm = engine.step(losses, rate, training.clip)
             average.update(engine.plain_model, step)
             done = step + 1
             if not math.isfinite(loss):
