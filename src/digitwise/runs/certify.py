@@ -44,7 +44,7 @@ DRAWN = 10_000
 OFTEN = 0.004
 """Share of the cells from which on a code is said often; the rarest digit has 0.05."""
 AT_ONCE = 0.0015
-"""Share of the cells whose codes are strays at one check: to hear more than that as other codes undoes what was learned."""
+"""Share of the cells whose codes are strays at one check, so that what is heard changes little by little."""
 #: How cells must be wired for a claim: which rows flow down, and where a row hears the one before (`machines.run`).
 WIRED: dict[str, tuple[set[bool], int | None]] = {
     "sum": ({False}, None),
