@@ -10,7 +10,7 @@ from digitwise.answers.solver import load
 from digitwise.cli import main
 from digitwise.paper import arms
 from digitwise.runs import proving
-from digitwise.runs.certify import certify
+from digitwise.runs.certify import certify, said_often
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.folder import Run
 from digitwise.runs.proving import Prover, is_enough
@@ -110,6 +110,14 @@ def test_halfway_to_hard_bits_a_schedule_waits_for_the_loss_but_not_for_ever():
     hasty = Prover(replace(experiment, training=replace(experiment.training, wait=0.0)), experiment.build())
     hasty.saw(1.0, 45)
     assert hasty.began == 0
+
+
+def test_rare_codes_are_strays_a_few_at_a_time():
+    share = np.array([0.6, 0.3929, 0.0, 0.0036, 0.0025, 0.001])
+    assert said_often(share, []) == [0, 1, 3, 4]  # a thousandth of the cells at first
+    share = np.array([0.6, 0.3939, 0.0, 0.0036, 0.0025, 0.0])
+    assert said_often(share, []) == [0, 1, 3]  # then the next one, though it has more than that
+    assert said_often(share, [0, 1, 3, 4]) == [0, 1, 3, 4]  # codes of before need half as many
 
 
 def test_a_mean_of_weights_cannot_be_proven():

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from digitwise.machines import CLAIMS
@@ -108,7 +109,7 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True, before:
     if (set(wiring.down_R), wiring.shift) != WIRED[task.claim]:
         raise ValueError(f"these cells are not wired as the theorem about a {task.claim} says: {experiment.encoding}")
     table = speakers.table(wiring)
-    often = said_often(table, experiment, before) if task.claim in WALKS else []
+    often = said_often(shares(table, experiment), before) if task.claim in WALKS else []
     walk = _walk(task.claim, table, often, thorough)
     practice = walk.problems
     if walk.wrong and not practice:
@@ -127,17 +128,21 @@ def certify(experiment: Experiment, model: Model, thorough: bool = True, before:
     )  # fmt: skip
 
 
-def said_often(table: Table, experiment: Experiment, before: Sequence[int]) -> list[int]:
-    """Codes that enough cells say to the next row, in problems as training draws them. Those of before need half as
-    many, so that a code near the limit does not come and go. Of the others a few of the rarest are left out, at least
-    one; the next check takes the next ones."""
+def shares(table: Table, experiment: Experiment) -> NDArray[np.float64]:
+    """For each code the share of the cells that say it to the next row, in problems as training draws them."""
     problems = experiment.task.draw(experiment.data, generator(experiment.seed, "said"), DRAWN)
     layouts = (
         lay_out(table, kind, problems.numbers[chosen], problems.multipliers[chosen])
         for kind, chosen in problems.by_kind()
     )
     said = np.concatenate([table.across[row.numbers_BP].ravel() for layout in layouts for row in run(table, layout)])
-    share = np.bincount(said[said != NOTHING]) / (said != NOTHING).sum()
+    counts = np.bincount(said[said != NOTHING])
+    return counts / counts.sum()
+
+
+def said_often(share: NDArray[np.float64], before: Sequence[int]) -> list[int]:
+    """Codes that enough cells say. Those of before need half as many, so that a code near the limit does not come and
+    go. Of the others a few of the rarest are left out, at least one; the next check takes the next ones."""
     limits = np.where(np.isin(np.arange(len(share)), before), 0.5 * OFTEN, OFTEN)
     rarest_first = np.argsort(share)
     together = share[rarest_first].cumsum()
