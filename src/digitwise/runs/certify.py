@@ -142,7 +142,7 @@ def shares(table: Table, experiment: Experiment) -> NDArray[np.float64]:
 
 def said_often(share: NDArray[np.float64], before: Sequence[int]) -> list[int]:
     """Codes that enough cells say. Those of before need half as many, so that a code near the limit does not come and
-    go. Of the others a few of the rarest are left out, at least one; the next check takes the next ones."""
+    go. Of the others only a few of the rarest are left out at one check, at least one."""
     limits = np.where(np.isin(np.arange(len(share)), before), 0.5 * OFTEN, OFTEN)
     rarest_first = np.argsort(share)
     together = share[rarest_first].cumsum()
