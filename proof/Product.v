@@ -24,33 +24,48 @@ Definition run_product (t : table) (ms x : list ascii) : option (list ascii) :=
   product_rows t x (repeat None (length x)) [] ms.
 
 (** * The plan: whether this is the first row, its digit, a carry, and the phase of the multiplicand.
-    What a row tells the next is the digit that it writes. *)
+    What a cell tells the next row is its digit, and whether the multiplicand is over there. That is heard at the place
+    above, in a row that has just read the same symbol of the multiplicand. *)
 
 Module Product.
   Definition state : Type := bool * N * N * phase.
+  Definition meaning : Type := bool * N.
 
   Definition state_eq (a b : state) : {a = b} + {a <> b}.
   Proof. repeat decide equality. Defined.
 
+  Definition meaning_eq (a b : meaning) : {a = b} + {a <> b}.
+  Proof. repeat decide equality. Defined.
+
+  (** Whether the multiplicand is over at the place that was read last. *)
+  Definition ended (f : phase) : bool := match f with Over => true | _ => false end.
+
+  Lemma after_pad f c f' : after f c = Some f' -> ended f' = Ascii.eqb c pad.
+  Proof.
+    unfold after. destruct (in_dec _ _ _); [|easy].
+    destruct f, (Ascii.eqb c pad); try easy; intros E; injection E as <-; try reflexivity; now destruct (Ascii.eqb _ _).
+  Qed.
+
   (** The digit heard: nothing is heard, and counts 0, in the first row and at the lowest place. *)
-  Definition heard (silent : bool) (h : option N) : option N :=
-    match silent, h with
+  Definition heard (first : bool) (f : phase) (h : option meaning) : option N :=
+    match first || is_first f, h with
     | true, None => Some 0
-    | false, Some d => Some d
+    | false, Some (over, d) => if Bool.eqb over (ended f) then Some d else None
     | _, _ => None
     end.
 
-  Definition plan (s : state) (p : place N) : option (doing (S := state) (T := N)) :=
+  Definition plan (s : state) (p : place meaning) : option (doing (S := state) (T := meaning)) :=
     let '(first, m, carry, f) := s in
-    match Ascii.eqb (stands p) "*", sees p, heard (first || is_first f) (hears p) with
-    | true, [c; x], Some d =>
-        match Ascii.eqb c (digit m), after f x with
-        | true, Some f' =>
+    match Ascii.eqb (stands p) "*", sees p with
+    | true, [c; x] =>
+        match Ascii.eqb c (digit m), after f x, heard first f (hears p) with
+        | true, Some f', Some d =>
             let total := m * count x + d + carry in
-            Some (Do (first, m, total / 10, f') (Some (digit (total mod 10))) (Some (total mod 10)))
-        | _, _ => None
+            Some (Do (first, m, total / 10, f') (Some (digit (total mod 10)))
+              (Some (ended f', total mod 10)))
+        | _, _, _ => None
         end
-    | _, _, _ => None
+    | _, _ => None
     end.
 
   Definition shapes (s : state) : list (ascii * list ascii) :=
@@ -64,14 +79,14 @@ Module Product.
   Definition starts : list state := map (start true) ten ++ map (start false) ten.
 
   (** Situations in which the table does not do what the plan does; to be computed for a given table. *)
-  Definition wrong : table -> list situation := wrong state_eq N.eq_dec key plan shapes starts.
+  Definition wrong : table -> list situation := wrong state_eq meaning_eq key plan shapes starts.
 
   Lemma shapes_are_all s p d : plan s p = Some d -> In (stands p, sees p) (shapes s).
   Proof.
     destruct s as [[[first m] carry] f]. unfold plan.
     destruct (Ascii.eqb_spec (stands p) "*") as [->|]; [|easy].
     destruct (sees p) as [|c [|x []]]; try easy.
-    destruct (heard _ _); [|easy]. destruct (Ascii.eqb_spec c (digit m)) as [->|]; [|easy].
+    destruct (Ascii.eqb_spec c (digit m)) as [->|]; [|easy].
     destruct (after f x) as [|] eqn:X; [|easy]. intros _.
     apply (in_map (fun x => ("*"%char, [digit m; x]))). eapply after_is_symbol. exact X.
   Qed.
@@ -79,61 +94,74 @@ Module Product.
   Lemma start_in first m : m < 10 -> In (start first m) starts.
   Proof. intros H. apply in_or_app. destruct first; [left|right]; apply in_map, below_ten, H. Qed.
 
-  (** Places of a row over x that hears the digits of s. *)
-  Fixpoint places (first low : bool) (P : nat) (m x s : N) : list (place N) :=
+  (** Whether x is over at a place. *)
+  Definition is_over (low : bool) (x : N) : bool := negb low && (x =? 0).
+
+  (** Places of a row over x that hears the digits of s; [over]: x is over at the place below. *)
+  Fixpoint places (first low over : bool) (P : nat) (m x s : N) : list (place meaning) :=
     match P with
     | O => []
     | S P =>
-        Place "*"%char [digit m; if negb low && (x =? 0) then pad else digit (x mod 10)]
-          (if first || low then None else Some (s mod 10))
-        :: places first false P m (x / 10) (s / 10)
+        Place "*"%char [digit m; if is_over low x then pad else digit (x mod 10)]
+          (if first || low then None else Some (over, s mod 10))
+        :: places first false (is_over low x) P m (x / 10) (s / 10)
+    end.
+
+  (** What the places of a row over x tell that has written n. *)
+  Fixpoint told (low : bool) (P : nat) (x n : N) : list meaning :=
+    match P with
+    | O => []
+    | S P => (is_over low x, n mod 10) :: told false P (x / 10) (n / 10)
     end.
 
   (** The plan multiplies and adds. *)
-  Lemma plan_multiplies P : forall first low m carry f x s,
-    holds f x -> is_first f = low -> (first = true -> s = 0) -> (low = true -> s mod 10 = 0) ->
-    exists ds, planned plan (first, m, carry, f) (places first low P m x s) = Some ds
+  Lemma plan_multiplies P : forall first low over m carry f x s,
+    holds f x -> is_first f = low -> ended f = over -> (first = true -> s = 0) -> (low = true -> s mod 10 = 0) ->
+    exists ds, planned plan (first, m, carry, f) (places first low over P m x s) = Some ds
       /\ map writes ds = map Some (zeros P (m * x + s + carry))
-      /\ map tells ds = map Some (digits P (m * x + s + carry)).
+      /\ map tells ds = map Some (told low P x (m * x + s + carry)).
   Proof.
-    induction P as [|P IH]; intros first low m carry f x s Hx Fx S1 S2; [now exists []|].
+    induction P as [|P IH]; intros first low over m carry f x s Hx Fx Ox S1 S2; [now exists []|].
     destruct (after_top f x Hx) as (f' & A & Hx' & Fx').
-    pose proof (count_top f x Hx) as C.
+    pose proof (count_top f x Hx) as C. pose proof (after_pad f _ f' A) as O. rewrite top_is_pad in O.
     set (total := m * (x mod 10) + s mod 10 + carry).
     assert (m * x + s + carry = total + 10 * (m * (x / 10) + s / 10)) as E.
     { unfold total. rewrite (N.div_mod x 10) at 1 by easy. rewrite (N.div_mod s 10) at 1 by easy. lia. }
-    destruct (IH first false m (total / 10) f' (x / 10) (s / 10)) as (ds & D & W & M);
-      [assumption|assumption|intros F; now rewrite (S1 F)|easy|].
-    assert (heard (first || low) (if first || low then None else Some (s mod 10)) = Some (s mod 10)) as Hd.
-    { destruct first; cbn; [now rewrite (S1 eq_refl)|]. destruct low; cbn; [now rewrite (S2 eq_refl)|reflexivity]. }
-    unfold top in *. rewrite Fx in *.
+    destruct (IH first false (is_over low x) m (total / 10) f' (x / 10) (s / 10)) as (ds & D & W & M);
+      [assumption|assumption|now rewrite O, Fx|intros F; now rewrite (S1 F)|easy|].
+    assert (heard first f (if first || low then None else Some (over, s mod 10)) = Some (s mod 10)) as Hd.
+    { unfold heard. rewrite Fx. destruct first; cbn; [now rewrite (S1 eq_refl)|].
+      destruct low; cbn; [now rewrite (S2 eq_refl)|]. now rewrite Ox, Bool.eqb_reflx. }
+    unfold top in *. rewrite Fx in *. fold (is_over low x) in *.
     eexists. cbn [places planned]. unfold plan at 1. cbn [stands sees hears].
-    rewrite Fx, !Ascii.eqb_refl, A, C, Hd. fold total. cbn [next]. rewrite D. split; [reflexivity|].
+    rewrite !Ascii.eqb_refl, A. replace (heard _ _ _) with (Some (s mod 10)) by (symmetry; exact Hd).
+    rewrite C, O. fold total. cbn [next]. rewrite D. split; [reflexivity|].
     replace (m * (x / 10) + s / 10 + total / 10) with ((m * x + s + carry) / 10) in W, M by (rewrite E; lia).
-    unfold zeros in *. cbn [digits map writes tells]. rewrite W, M.
+    unfold zeros in *. cbn [digits told map writes tells]. rewrite W, M.
     replace (total mod 10) with ((m * x + s + carry) mod 10) by (rewrite E; lia). now split.
   Qed.
 
   (** The wiring gives a row the places of the plan. *)
-  Lemma like_first rows P : forall low m x,
-    Forall2 (like rows) (product_places (digit m) (word_from low P x) (repeat None P)) (places true low P m x 0).
+  Lemma like_first rows P : forall low over m x,
+    Forall2 (like rows) (product_places (digit m) (word_from low P x) (repeat None P)) (places true low over P m x 0).
   Proof.
-    induction P as [|P IH]; intros low m x; [constructor|].
+    induction P as [|P IH]; intros low over m x; [constructor|].
     unfold product_places. cbn [word_from repeat combine map places]. constructor; [now repeat split|]. apply IH.
   Qed.
 
-  Lemma like_above rows P : forall Q hs m x s, (P <= Q)%nat -> Forall2 (means rows) hs (map Some (digits Q s)) ->
-    Forall2 (like rows) (product_places (digit m) (word_from false P x) hs) (places false false P m x s).
+  Lemma like_above rows P : forall Q hs low m x s, (P <= Q)%nat -> Forall2 (means rows) hs (map Some (told low Q x s)) ->
+    Forall2 (like rows) (product_places (digit m) (word_from false P (x / 10)) hs)
+      (places false false (is_over low x) P m (x / 10) s).
   Proof.
-    induction P as [|P IH]; intros Q hs m x s L F; [constructor|].
-    destruct Q as [|Q]; [lia|]. cbn [digits map] in F. inversion F as [|h m' hs' l M F']; subst.
+    induction P as [|P IH]; intros Q hs low m x s L F; [constructor|].
+    destruct Q as [|Q]; [lia|]. cbn [told map] in F. inversion F as [|h m' hs' l M F']; subst.
     unfold product_places. cbn [word_from combine map places]. constructor.
     - repeat split. exact M.
     - apply IH with (Q := Q); [lia|exact F'].
   Qed.
 
-  Lemma like_next rows P hs m x s : Forall2 (means rows) hs (map Some (digits P s)) ->
-    Forall2 (like rows) (product_places (digit m) (word P x) (None :: hs)) (places false true P m x (10 * s)).
+  Lemma like_next rows P hs over m x s : Forall2 (means rows) hs (map Some (told true P x s)) ->
+    Forall2 (like rows) (product_places (digit m) (word P x) (None :: hs)) (places false true over P m x (10 * s)).
   Proof.
     intros F. destruct P as [|P]; [constructor|]. unfold product_places, word. cbn [word_from combine map places].
     constructor; [now repeat split|]. replace (10 * s / 10) with s by lia.
@@ -141,19 +169,19 @@ Module Product.
   Qed.
 
   Section Rows.
-    Variables (t : table) (pairs : list (option N * state)) (rows : list (N * N)).
-    Hypothesis nothing_wrong : wrong_in state_eq N.eq_dec key plan shapes t pairs rows = [].
+    Variables (t : table) (pairs : list (option N * state)) (rows : list (N * meaning)).
+    Hypothesis nothing_wrong : wrong_in state_eq meaning_eq key plan shapes t pairs rows = [].
     Hypothesis start_pairs : starts_in starts pairs.
 
     (** One row, with s (ten times what the row before has) and m x. *)
     Lemma one_row P first m x s heard :
       m < 10 -> (first = true -> s = 0) -> s mod 10 = 0 ->
-      Forall2 (like rows) (product_places (digit m) (word P x) heard) (places first true P m x s) ->
+      Forall2 (like rows) (product_places (digit m) (word P x) heard) (places first true false P m x s) ->
       exists r, row (cell t) None (product_places (digit m) (word P x) heard) = Some r
-        /\ written r = zeros P (m * x + s) /\ Forall2 (means rows) (map to_row r) (map Some (digits P (m * x + s))).
+        /\ written r = zeros P (m * x + s) /\ Forall2 (means rows) (map to_row r) (map Some (told true P x (m * x + s))).
     Proof.
       intros Hm S1 S2 L.
-      destruct (plan_multiplies P first true m 0 First x s) as (ds & D & W & M); try easy.
+      destruct (plan_multiplies P first true false m 0 First x s) as (ds & D & W & M); try easy.
       rewrite N.add_0_r in *.
       destruct (row_follows _ _ _ _ _ shapes_are_all _ _ _ _ nothing_wrong start_pairs _ _ _ _
         (start_in first m Hm) L D) as (r & R & F).
@@ -161,7 +189,7 @@ Module Product.
     Qed.
 
     Lemma all_rows P x ms : are_digits ms -> forall s hs,
-      Forall2 (means rows) hs (map Some (digits P s)) ->
+      Forall2 (means rows) hs (map Some (told true P x s)) ->
       product_rows t (word P x) (None :: hs) (zeros P s) (map digit ms)
         = Some (zeros P (fold_left (fun s m => m * x + 10 * s) ms s)).
     Proof.

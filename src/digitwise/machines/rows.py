@@ -41,13 +41,14 @@ class Step(NamedTuple):
     result: int  # what it should say across
     used: int
     after: State  # of the row, without the code
-    lowest: bool
+    where: bool  # what the next row needs to know of the place
     row: tuple[int, ...]  # the kind of row: what all of its cells have in common
     carries: str  # what its messages along are called
 
 
 Heard = dict[bool, dict[int, int]]
-"""Codes that a row can hear from the one before, with what they stand for: from lowest cells, and from others."""
+"""Codes that a row can hear from the one before, with what they stand for: from two kinds of places, which for sums are
+the lowest and others, for products those where the multiplicand is over and others."""
 
 
 def sums_of_many(tell: Tell, often: Collection[int] | None = None) -> Walk:
@@ -74,11 +75,12 @@ def sums_of_many(tell: Tell, often: Collection[int] | None = None) -> Walk:
 
 def products(tell: Tell, often: Collection[int] | None = None) -> Walk:
     """States of a row: what is heard, the carry, whether it is the first row, its digit of the multiplier, the phase of
-    the multiplicand. A row hears the digits of the row before one place lower: ten times the result so far."""
+    the multiplicand. A row hears the digits of the row before one place lower: ten times the result so far. So it hears
+    what was said below the same symbol of the multiplicand that it has read last, a digit or a pad."""
 
     def steps(state: State, heard: Heard) -> Iterator[Step]:
         code, carry, first, m, phase = state
-        rows = {NOTHING: 0} if first or phase is None else heard[True] | heard[False]
+        rows = {NOTHING: 0} if first or phase is None else heard[phase == OVER]
         for x in SEEN:
             after_x = phase_after(phase, x)
             for across, so_far in rows.items() if after_x is not None else ():
@@ -86,9 +88,8 @@ def products(tell: Tell, often: Collection[int] | None = None) -> Walk:
                 situation = Situation(TIMES, (m, x), code, across)
                 after = (carry_on, first, m, after_x)
                 used = READ | ALONG | ACROSS
-                yield Step(
-                    situation, digit, carry_on, digit, used, after, phase is None, (first, m), f"carry in rows of {m}"
-                )
+                over, row = after_x == OVER, (first, m)
+                yield Step(situation, digit, carry_on, digit, used, after, over, row, f"carry in rows of {m}")
 
     return _walk(tell, {(NOTHING, 0, first, m, None) for first in (True, False) for m in range(10)}, steps, often)
 
@@ -117,7 +118,7 @@ def _walk(
             if fits_along:
                 states.add((along, *step.after))
             if fits_across:
-                heard[step.lowest][across] = step.result
+                heard[step.where][across] = step.result
             walk.meanings[step.carries][along].add(SPELLING[carries.of[*step.row, along]])
             walk.meanings["digit to the next row"][across].add(SPELLING[results.of[across,]])
     return walk
