@@ -97,6 +97,28 @@ def test_carries_of_different_rows_may_have_different_codes():
     assert mixed.wrong  # within a row they may not
 
 
+def test_what_is_said_above_the_multiplicand_is_heard_above_it_only():
+    """A second code for the digit 0, which whoever sees a digit of the multiplicand takes for a 1."""
+    machine = exact.table("product")
+
+    def says(where):
+        def tell(asked):
+            told = machine.tell(
+                [one._replace(across=int(one.digits[1] != PAD)) if one.across == 15 else one for one in asked]
+            )
+            is_second = [t.across == 0 and where(one) for one, t in zip(asked, told, strict=True)]
+            return [t._replace(across=15) if second else t for t, second in zip(told, is_second, strict=True)]
+
+        return CLAIMS["product"](tell)
+
+    above = says(lambda situation: situation.digits[1] == PAD)
+    assert not above.wrong
+    heard = [situation for situation in above.used if situation.across == 15]
+    assert {situation.digits[1] for situation in heard} == {PAD}
+    assert {situation.along for situation in heard} == {0, 1}  # no product is added there, so larger carries are over
+    assert says(lambda situation: situation.digits == (9, 0)).wrong
+
+
 def test_strays_are_wrong_where_they_are_said_unless_they_are_followed():
     """One cell says 15 for the digit 5, and whoever hears 15 takes it for a 5."""
     machine, case = exact.table("product"), Situation(TIMES, (3, 7), 1, 3)
