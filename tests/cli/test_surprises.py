@@ -113,7 +113,7 @@ def test_train_says_what_it_trains_and_two_variants_live_side_by_side(capsys, tm
 @pytest.mark.parametrize("data", ["exact", "shifted", "nocarry"])
 def test_other_data_keep_the_recipes_length(data, capsys):
     def trained_length(*changes: str) -> int:
-        shown = json.loads(succeeds(capsys, "train", "a3", "--show", "--json", *changes))
+        shown = json.loads(succeeds(capsys, "train", "a3", "--profile", "paper", "--show", "--json", *changes))
         found = shown["absolute"]["data"]
         found = found.get("base", found)
         return found.get("max_length", found.get("length"))

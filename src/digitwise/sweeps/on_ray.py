@@ -27,12 +27,12 @@ PATIENCE = 60.0
 
 def connect(on: str) -> Any:
     """Ray, connected to the cluster at an address; `ray` is the one of this machine, started if there is none."""
+    if not (on == "ray" or on.startswith("ray://")):
+        raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
     try:
         import ray
     except ImportError as error:
         raise ValueError(f"--on {on} needs Ray: pip install 'digitwise[ray]'") from error
-    if not (on == "ray" or on.startswith("ray://")):
-        raise ValueError(f"--on takes here, ray or ray://HOST:PORT, not '{on}'")
     for left in reversed(range(TRIES)):
         if ray.is_initialized():
             break
