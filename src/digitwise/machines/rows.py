@@ -1,7 +1,8 @@
 """Every case where rows hear rows: sums of many numbers, and products.
 
 What a row says to the next one can meet any carry there, since both depend on different digits. So this walk lets every
-message of a row meet every carry: more than can happen, and a machine that passes is right. What a code tells the next
+message of a row meet every carry, but for what `products` knows: more than can happen, and a machine that passes is
+right. What a code tells the next
 row has one meaning. What it tells the next place has one meaning for each kind of row: a row of the digit 5 need not
 say a carry of 4 as a row of the digit 8 does, since nobody hears both. The meaning is the one that most of the
 situations in which a code first appears give to it; a code that is said where it does not fit is wrong there and not
