@@ -100,8 +100,8 @@ def without_carries() -> Experiment:
 
 
 def shifted_copies() -> Experiment:
-    """Sums of at most 5 digits and their shifted copies, with the data of `sums`. It has its canvas of 20 from the start,
-    because copies are there to show every place of it."""
+    """Sums of at most 5 digits and their shifted copies, with the data of `sums`. It has its canvas of 20 from the
+    start, because copies are there to show every place of it."""
     one = stage("a3-soft", 20, Shifted(with_nines(5)), FIRST, (10, 15))
     return stage("a3", 20, Shifted(with_nines(5, 0.7, 0.6)), SHARPER, (10, 15), one)
 
