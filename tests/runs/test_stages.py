@@ -7,7 +7,7 @@ import pytest
 import torch
 from small import SMALL
 
-from digitwise.encodings import Absolute, Relative, Uniform
+from digitwise.encodings import Absolute, ByPlace, Relative, Uniform
 from digitwise.models.attention import fold, sharpen
 from digitwise.paper import stages
 from digitwise.rng import generator
@@ -16,7 +16,7 @@ from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run
 from digitwise.runs.places import stage_before
 from digitwise.runs.training import Stopped, train
-from digitwise.tasks import Addition
+from digitwise.tasks import Addition, Multiplication
 
 SHORT = replace(SMALL.training, steps=6, checkpoints=2, save_seconds=0.0)
 
@@ -132,13 +132,22 @@ def test_grown_places_keep_their_absolute_vectors():
             assert torch.equal(large.vectors.table[mine], small.vectors.table[theirs])
 
 
-def test_an_encoding_that_cannot_grow_says_so(tmp_path):
-    from digitwise.data import UniformLengths
-    from digitwise.tasks import Multiplication
+def test_grown_products_keep_their_uniform_vectors_and_their_distances():
+    first = replace(SMALL, task=Multiplication(2, 6), encoding=Uniform(deviation=0.02))
+    small, large = (replace(first, task=Multiplication(2, canvas)).build() for canvas in (6, 9))
+    large.grow_from(small, first.located(), replace(first, task=Multiplication(2, 9)).located())
+    for mine, theirs in zip(large.vectors.tables, small.vectors.tables, strict=True):
+        assert torch.equal(mine[-2:], theirs[-2:])
+        for distance in range(-8, 9):  # 9 and 12 tokens: distance d is row d + 8, and row d + 11
+            near = max(-3, min(3, distance))
+            if abs(distance) < 6:  # beyond that it is nearer to the ones of the multiplier
+                assert torch.equal(mine[distance + 11], theirs[near + 8])
 
-    first = replace(SMALL, name="first", task=Multiplication(1, 6), data=UniformLengths(3), encoding=Uniform())
-    run = Run.create(tmp_path / "x" / "a", replace(first, name="x", task=Multiplication(1, 8), after=first))
-    with pytest.raises(ValueError, match="Uniform does not say how its vectors move"):
+
+def test_an_encoding_that_cannot_grow_says_so(tmp_path):
+    first = replace(SMALL, name="first", task=Addition(6), encoding=ByPlace())
+    run = Run.create(tmp_path / "x" / "a", replace(first, name="x", task=Addition(8), after=first))
+    with pytest.raises(ValueError, match="ByPlace does not say how its vectors move"):
         train(run)
 
 

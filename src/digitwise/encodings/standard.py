@@ -153,6 +153,12 @@ class Uniform(Pairwise):
         uniform = relative.num_classes(extent) + coordinates.place
         return torch.where(coordinates.operand == self.operand, uniform, relative.classes(coordinates, extent))
 
+    def origins(self, before: Coordinates, now: Coordinates) -> Tensor:
+        """Distances move as those of `Relative` do, and uniform vectors stay what they are."""
+        relative = Relative(reach=self.reach).origins(before, now)
+        first = 2 * int(before.position.max()) + 1
+        return torch.cat([relative, first + torch.arange(int((now.operand == self.operand).sum()))])
+
 
 @dataclass(frozen=True)
 class Sum(Encoding):

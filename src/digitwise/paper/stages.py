@@ -7,6 +7,7 @@ and up.
 """
 
 from dataclasses import replace
+from typing import Any, cast
 
 from digitwise.data import ManyNines, Mixture, NoCarry, Shifted, UniformLengths
 from digitwise.paper.recipes import SMALL, SMALL_TRAINING
@@ -46,9 +47,10 @@ def every_length(canvas: int, validation: tuple[int, ...]) -> Testing:
 
 def grown(experiment: Experiment, name: str, canvas: int, validation: tuple[int, ...], factor: float) -> Experiment:
     """The same network on a larger canvas, without a step of training there."""
-    training = Training(steps=0, factor=factor, checkpoints=1)
+    training, task = Training(steps=0, factor=factor, checkpoints=1), cast(Any, experiment.task)
     tested = every_length(canvas, validation)
-    return replace(experiment, name=name, task=Addition(canvas), training=training, testing=tested, after=experiment)
+    task = replace(task, canvas=canvas)
+    return replace(experiment, name=name, task=task, training=training, testing=tested, after=experiment)
 
 
 def sums(name: str = "canvas", kinds: tuple[Distribution, Distribution] | None = None, pool: int = 0) -> Experiment:
