@@ -21,6 +21,7 @@ from digitwise.runs.engine import seeded
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
+from digitwise.runs.places import stage_before
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -34,10 +35,14 @@ APART = 3
 
 
 def measure_maps(run: Run) -> Rows:
-    """For every layer the vectors, their norms by distance, which distances are longest, and how dispersed they are."""
-    experiment, step = run.experiment, run.select("last")[0]
-    offsets = distances(experiment)
-    learned, initial = tables(load_model(run, step)), tables(at_the_start(experiment))
+    """For every layer the vectors, their norms by distance, which distances are longest, and how dispersed they are:
+    on the canvas on which they were trained. A canvas that has only grown holds copies of them."""
+    experiment, trained = run.experiment, run
+    while not trained.experiment.training.steps and (before := stage_before(trained)):
+        trained = before
+    step = trained.select("last")[0]
+    offsets = distances(trained.experiment)
+    learned, initial = tables(load_model(trained, step)), tables(at_the_start(trained.experiment))
     rows = []
     for layer, (after, before) in enumerate(zip(learned, initial, strict=True)):
         value, change = (np.linalg.norm(vectors, axis=1) for vectors in (after, after - before))
