@@ -37,16 +37,20 @@ from digitwise.tasks import Multiplication, TextMultiplication
 PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
 
 
-#: The stages of a product. Where numbers fill more than half of the canvas, pads are not always there to take what is
-#: left of the attention; on a canvas of 20 they are, and bad seeds fail where long numbers leave none (LOG.md).
+#: The stages of a product.
+SOFT, SHARPER = replace(STAGE, steps=3000), replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=4.0)
 SMALL_CANVAS = 8
-SOFT = replace(STAGE, steps=4000)
-SHARPER = replace(STAGE, steps=2000, rate=2e-3, dropout=0.05, sharpness=4.0)
 
 
-def product(name: str, kind: str, profile: str) -> Arms:
+def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
     """Single-digit multipliers, canvas 20, trained on multiplicands of at most 5 digits. At our size training has 0
-    among the multipliers, tests never do, and all of it is on a smaller canvas, from which the network grows."""
+    among the multipliers, tests never do, and a second stage sharpens.
+
+    What `grows` is trained on a smaller canvas, where pads are few. A likely reason why that helps: attention that
+    finds nothing else goes to pads, and long numbers leave none. Relative and absolute positions have their canvas from
+    the start, as in the paper: to grow gives all far distances to the multiplier one vector, which is what uniform
+    positions state (LOG.md).
+    """
     experiment = Experiment(
         name=name,
         task=Multiplication(1, 20, zero=False),
@@ -56,7 +60,20 @@ def product(name: str, kind: str, profile: str) -> Arms:
         training=PRODUCTS,
         testing=every_length(20, (10, 15)),
     )
-    return {kind: in_profile(experiment, profile) if profile == "paper" else in_stages(experiment, SOFT, SHARPER)}
+    if profile == "paper":
+        return {kind: in_profile(experiment, profile)}
+    if grows:
+        return {kind: in_stages(experiment, replace(SOFT, steps=4000), replace(SHARPER, steps=2000))}
+    return {kind: replace(experiment, training=SHARPER, after=replace(experiment, name=f"{name}-soft", training=SOFT))}
+
+
+def grown_products(profile: str) -> Arms:
+    """The same stages for every encoding."""
+    return {
+        **product("m2-upe", "uniform", profile, grows=True),
+        **product("m1-rpe-grown", "relative", profile, grows=True),
+        **product("m1-ape-grown", "absolute", profile, grows=True),
+    }
 
 
 def in_stages(experiment: Experiment, soft: Training, sharper: Training) -> Experiment:
@@ -91,11 +108,29 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     return {f"{kind}-3": experiment}
 
 
+def three_digits(profile: str) -> Arms:
+    """Multipliers of 1 to 3 digits with uniform positions. The stages are ours, so every profile has them."""
+    experiment = Experiment(
+        name="attempt-3",
+        task=Multiplication(3, 20),
+        data=ShortMultipliers(short(profile)),
+        encoding=encoding("uniform", profile),
+        architecture=Architecture(layers=5, width=128, heads=8),
+        testing=every_length(20, (8, 10)),
+    )
+    soft = replace(
+        STAGE, steps=12_000, batch=128, optimizer="muon", rate=6e-3, schedule="cosine", floor=0.02, dropout=0.0,
+        table_decay=0.6, checkpoints=5,
+    )  # fmt: skip
+    sharper = replace(STAGE, steps=1500, batch=128, rate=1e-3, dropout=0.0, sharpness=3.0)
+    return {"uniform-3": in_stages(experiment, soft, sharper)}
+
+
 def maps(profile: str) -> Arms:
     """The multiplication models, relative and uniform."""
     return {
         **product("m1-rpe", "relative", profile),
-        **product("m2-upe", "uniform", profile),
+        **product("m2-upe", "uniform", profile, grows=True),
         **large_product("m1-rpe-3", "relative", profile),
         **large_product("m2-upe-3", "uniform", profile),
     }
@@ -125,7 +160,7 @@ def all_in_one(profile: str) -> Arms:
 
 
 #: Seeds of the single-digit multipliers by arm, for the recipes that report them and for the maps of their vectors.
-SEEDS = {"absolute": range(15, 18), "relative": range(15, 18), "uniform": range(15, 20)}
+SEEDS = {"absolute": range(10, 13), "relative": range(10, 13), "uniform": range(15, 20)}
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
 RECIPES = [
@@ -133,7 +168,7 @@ RECIPES = [
            "Mult_APE", FACTORS, seeds=SEEDS["absolute"], curves="checkpoints"),
     Recipe("m1-rpe", "Single-digit multiplier, relative positions.", partial(product, "m1-rpe", "relative"),
            "Mult_RPE", FACTORS, seeds=SEEDS["relative"], curves="checkpoints"),
-    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform"),
+    Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform", grows=True),
            "Mult_UPE_set", FACTORS, seeds=SEEDS["uniform"], curves="checkpoints"),
     Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
            partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
@@ -145,6 +180,10 @@ RECIPES = [
     Recipe("m3-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions, shifted copies.",
            partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented",
            curves="checkpoints", checkpoints="all"),
+    Recipe("grown", "Single-digit multipliers, learned on a canvas of 8 and grown to 20, with each encoding.",
+           grown_products, checks=FACTORS, seeds=range(15, 18), own_seeds={"uniform": SEEDS["uniform"]}),
+    Recipe("attempt-3", "Multipliers of 3 digits, uniform positions: learned on a canvas of 8, grown to 20.",
+           three_digits, seeds=(10,)),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), own_seeds=SEEDS, analysis="maps"),
     Recipe("text-mult", "Products anywhere in a text: by length, words and sentences.", text_multiply, "mult_text",
