@@ -76,13 +76,13 @@ def grown_products(profile: str) -> Arms:
     }
 
 
-def in_stages(experiment: Experiment, soft: Training, sharper: Training) -> Experiment:
+def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor: float = 2.0) -> Experiment:
     """First on a small canvas, then sharper there, then grown to the experiment's own."""
     task, testing, name = cast(Any, experiment.task), experiment.testing, experiment.name
     small = replace(experiment, task=replace(task, canvas=SMALL_CANVAS), testing=every_length(SMALL_CANVAS, (6, 7)))
     one = replace(small, name=f"{name}-{SMALL_CANVAS}", training=soft)
     two = replace(small, name=f"{name}-{SMALL_CANVAS}-sharp", training=sharper, after=one)
-    return grown(two, name, task.canvas, testing.validation_lengths, factor=2.0)
+    return grown(two, name, task.canvas, testing.validation_lengths, factor)
 
 
 #: Digits of the "3-digit" multipliers in the cpu profile: 3 rise too slowly for two hours (LOG.md).
@@ -123,7 +123,7 @@ def three_digits(profile: str) -> Arms:
         table_decay=0.6, checkpoints=5,
     )  # fmt: skip
     sharper = replace(STAGE, steps=1500, batch=128, rate=1e-3, dropout=0.0, sharpness=3.0)
-    return {"uniform-3": in_stages(experiment, soft, sharper)}
+    return {"uniform-3": in_stages(experiment, soft, sharper, factor=1.6)}
 
 
 def maps(profile: str) -> Arms:
