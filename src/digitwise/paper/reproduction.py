@@ -114,7 +114,8 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
             for suite, lengths in _strata_lengths(runs, recipe).items()
             for length in lengths
         ]
-    curves = _by_checkpoint(group) if recipe.curves == "checkpoints" else _by_arm(runs, recipe)
+    several = recipe.curves == "checkpoints" and len(_spaced_checkpoints(group[0])) > 1  # what only grew has one
+    curves = _by_checkpoint(group) if several else _by_arm(runs, recipe)
     return [results.draw(curves, folder / "accuracy", title, trained)]
 
 
