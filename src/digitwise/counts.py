@@ -1,6 +1,7 @@
 """Results as integers: how many problems were tried and how many answered right. Means come last, and counts merge."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -213,10 +214,10 @@ class Numbered(NamedTuple):
 
     @classmethod
     def parse(cls, name: str) -> "Numbered":
-        what, number, rest = [*name.split(" ", 2), "", ""][:3]
-        if not number.isdecimal():
+        found = re.fullmatch(r"(\S.*?) ([0-9]+)(?: (.*))?", name)
+        if found is None:
             raise ValueError(f"'{name}' is not a name with a number in it, such as 'cascade 3'")
-        return cls(what, int(number), rest)
+        return cls(found[1], int(found[2]), found[3] or "")
 
 
 class Chains(NamedTuple):

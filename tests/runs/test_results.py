@@ -93,6 +93,7 @@ def test_a_weighted_sum_of_counts_has_newcombes_interval():
     [
         ("cascade 3", Numbered("cascade", 3)),
         ("run 8 with carry", Numbered("run", 8, "with carry")),
+        ("places above 5", Numbered("places above", 5)),
         ("2/3", Chains(2, 3)),
         ("2 summands: zero", Case("2 summands", "zero")),
         ("nines + 1", Case("", "nines + 1")),
