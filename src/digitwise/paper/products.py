@@ -35,8 +35,6 @@ from digitwise.tasks import Multiplication, TextMultiplication
 
 #: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
 PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
-
-
 #: The stages of a product.
 SOFT, SHARPER = replace(STAGE, steps=3000), replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=4.0)
 SMALL_CANVAS = 8
@@ -85,7 +83,7 @@ def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor:
     return grown(two, name, task.canvas, testing.validation_lengths, factor)
 
 
-#: Digits of the "3-digit" multipliers in the cpu profile: 3 rise too slowly for two hours (LOG.md).
+#: Digits of the "3-digit" multipliers in the cpu profile, until 3 digits carry as far as they should (`three_digits`).
 LARGE = 2
 LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
 LARGE_TRAINING = replace(PRODUCTS, decay=0.1, steps=8000)
