@@ -7,7 +7,7 @@ from typing import Any
 
 from digitwise.bench.measure import Session
 from digitwise.bench.step import one_step
-from digitwise.comparison.setting import REFERENCE, Setting, named, setting
+from digitwise.comparison.setting import RATES, REFERENCE, Setting, named, setting
 from digitwise.encodings import Encoding
 from digitwise.runs.experiment import Experiment
 from digitwise.tables import read_json, replacing, rows_to_json
@@ -54,4 +54,4 @@ def step_of(name: str, task: str, format: str, profile: str) -> Callable[[], Any
 
 
 def _first(where: Setting, encoding: Encoding) -> Experiment:
-    return where.trial(encoding, where.rates[0], 1.0, steps=10, seed=0)
+    return where.trial(encoding, RATES[0], 1.0, steps=10, seed=0)

@@ -28,7 +28,8 @@ from digitwise.tables import read_json, replacing, rows_to_json
 
 LEAST_STEPS, STEPS = 20, 2000
 PARTS = 10
-"""Steps at equal time are rounded to tenths of those at equal steps."""
+"""Steps at equal time are rounded to tenths of those at equal steps. The cost of a step, measured twice, differs by up
+to one of them, so that is no difference."""
 
 
 class Work(NamedTuple):
@@ -141,7 +142,8 @@ def homes(folder: Path, seed: int, steps: int, in_time: int) -> dict[Path, int]:
 def steps_in_time(steps: int, ratio: float) -> int:
     """How many steps take as long as so many of the reference."""
     part = max(1, steps // PARTS)
-    return max(part, round(steps / ratio / part) * part)
+    found = max(part, round(steps / ratio / part) * part)
+    return steps if abs(found - steps) <= part else found
 
 
 def quality(run: Run) -> tuple[float, float]:
