@@ -93,6 +93,21 @@ def test_a_closed_gate_is_exactly_closed_and_open_ones_are_paid_for():
     assert (model.openness.grad > 0).all()  # a lower price is a closed gate
 
 
+@pytest.mark.parametrize("openness", [[0.5, -0.5], [-0.5, -0.5]], ids=["one closed", "all closed"])
+def test_what_a_closed_gate_hides_costs_nothing_and_changes_nothing(openness):
+    model, heard = built(replace(SMALL, along=(-1, 1), price=0.5)), built(SMALL)
+    with torch.no_grad():
+        model.openness[:] = torch.tensor(openness)
+        weights = dict(model.state_dict())
+        weights["hear.weight"] = weights["hear.weight"][:, : SMALL.width] * (openness[0] > 0)
+        heard.load_state_dict({name: weights[name] for name in heard.state_dict()})
+    shown = batch(SUMS, SUMS.draw(ExactLength(4), generator(0, "gates"), 4))
+    torch.testing.assert_close(model(*shown), heard(*shown))
+    model.train()(*shown).sum().backward()
+    assert model._heard().weight.shape[1] == SMALL.width * (openness[0] > 0)
+    assert (model.hear.weight.grad[:, SMALL.width :] == 0).all()
+
+
 def test_gates_without_a_price_are_open():
     assert built(replace(SMALL, along=(-1, 1))).gates() == {("along", -1): 1.0, ("along", 1): 1.0}
 

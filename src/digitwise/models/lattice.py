@@ -11,13 +11,15 @@ copes with that is what is asked.
 
 Gates are open unless they have a price. Then they are drawn, open or closed, in training, and training pays for the
 chance that they are open (Louizos et al. 2018: a stretched and cut off binary concrete variable). A test takes their
-most likely value, which is exactly 0 for a gate that was closed.
+most likely value, which is exactly 0 for a gate that was closed. Gates start nearly closed, so that training opens what
+it needs: a network that hears eight places from the start comes to rely on all of them (LOG.md).
 
 Shapes: as in `grid`, O offsets.
 """
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,6 +36,8 @@ SHARP, LOW, HIGH = 2 / 3, -0.1, 1.1
 """Temperature of the gates' variable, and the ends between which it is stretched."""
 FASTER = 20.0
 """A gate has to move much further than a weight within a training, so what is learned is its logit by this."""
+START = -1.0
+"""Logit of a gate before training: a quarter of the draws has it more than half open."""
 FURTHEST = 4
 """Random wiring takes offsets up to this."""
 
@@ -83,26 +87,35 @@ class LatticeNet(Grid):
         self.grow = PlaceLinear(width, inner, blueprint.cells)
         self.shrink = PlaceLinear(inner, width, blueprint.cells)
         self.norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.openness = nn.Parameter(torch.full((offsets,), 2.0 / FASTER)) if blueprint.price else None
+        self.openness = nn.Parameter(torch.full((offsets,), START / FASTER)) if blueprint.price else None
         self._price: Tensor | float = 0.0
 
     def states(self, x_BRPW: Tensor) -> Tensor:
         _, rows, places, _ = x_BRPW.shape
-        gates_O = self._drawn()
+        heard = self._heard()
         state_BRPW = torch.zeros_like(x_BRPW)
         for _ in range(rows + places - 1):
-            new_BRPW = self._round(x_BRPW, state_BRPW, gates_O)
+            new_BRPW = self._round(x_BRPW, state_BRPW, heard)
             if not self.training and bool(((new_BRPW - state_BRPW).abs() < STILL).all()):
                 break
             state_BRPW = new_BRPW
         return state_BRPW
 
-    def _round(self, x_BRPW: Tensor, state_BRPW: Tensor, gates_O: Tensor | None) -> Tensor:
-        told_BRPOW = self.hear(state_BRPW).unflatten(-1, (-1, self.width))
-        h_BRPW = x_BRPW
-        for number, (way, offset) in enumerate(self.blueprint.offsets):
-            heard_BRPW = self._moved(told_BRPOW[..., number, :], way, offset, number)
-            h_BRPW = h_BRPW + (heard_BRPW if gates_O is None else gates_O[number] * heard_BRPW)
+    def _heard(self) -> "Heard":
+        """What is behind a closed gate costs nothing."""
+        gates_O, weight = self._drawn(), self.hear.weight
+        if gates_O is None:
+            return Heard(list(range(len(self.blueprint.offsets))), None, weight)
+        numbers = gates_O.nonzero().flatten().tolist()
+        return Heard(numbers, gates_O, weight.unflatten(1, (-1, self.width))[:, numbers].flatten(1, 2))
+
+    def _round(self, x_BRPW: Tensor, state_BRPW: Tensor, heard: "Heard") -> Tensor:
+        told_BRPOW = by_place(state_BRPW, heard.weight).unflatten(-1, (len(heard.numbers), self.width))
+        # The sum over no offsets is 0, and keeps the weights in the graph, which processes that share a batch need.
+        h_BRPW = x_BRPW if heard.numbers else x_BRPW + told_BRPOW.sum(-2)
+        for index, number in enumerate(heard.numbers):
+            moved_BRPW = self._moved(told_BRPOW[..., index, :], *self.blueprint.offsets[number], number)
+            h_BRPW = h_BRPW + (moved_BRPW if heard.gates_O is None else heard.gates_O[number] * moved_BRPW)
         first, second = self.norms
         return second(h_BRPW + self.shrink(nn.functional.gelu(self.grow(first(h_BRPW)))))
 
@@ -157,8 +170,21 @@ class PlaceLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(count, outputs)) if bias else None
 
     def forward(self, x_BRPW: Tensor) -> Tensor:
-        if len(self.weight) == 1:
-            return nn.functional.linear(x_BRPW, self.weight[0], None if self.bias is None else self.bias[0])
-        cell_P = torch.arange(x_BRPW.shape[2], device=x_BRPW.device).clamp(max=len(self.weight) - 1)
-        out_BRPW = torch.einsum("brpi,poi->brpo", x_BRPW, self.weight[cell_P])
-        return out_BRPW if self.bias is None else out_BRPW + self.bias[cell_P]
+        return by_place(x_BRPW, self.weight, self.bias)
+
+
+def by_place(x_BRPW: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """One linear map for all places, or the first ones for the first places and the last one for all beyond."""
+    if len(weight) == 1:
+        return nn.functional.linear(x_BRPW, weight[0], None if bias is None else bias[0])
+    cell_P = torch.arange(x_BRPW.shape[2], device=x_BRPW.device).clamp(max=len(weight) - 1)
+    out_BRPW = torch.einsum("brpi,poi->brpo", x_BRPW, weight[cell_P])
+    return out_BRPW if bias is None else out_BRPW + bias[cell_P]
+
+
+class Heard(NamedTuple):
+    """The offsets that are heard in a forward pass, by number, with all gates and the weights of what is told there."""
+
+    numbers: list[int]
+    gates_O: Tensor | None
+    weight: Tensor
