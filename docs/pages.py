@@ -439,7 +439,7 @@ def ladder(argument: str) -> str:
     for recipe in ("controls", "ladder", "ladder-products", "ablations"):
         arms = find(recipe).arms("cpu")
         for arm, experiment in arms.items():
-            runs = [run for run in find_runs(ROOT / argument / recipe) if run.folder.name.startswith(f"{arm}-seed")]
+            runs = [run for run in find_runs(ROOT / argument / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
             runs = [run for run in runs if run.finished and run.counts()]
             if not runs:
                 continue

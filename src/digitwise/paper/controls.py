@@ -74,9 +74,9 @@ def ladder(profile: str) -> Arms:
         "wrong-way": replace(CELL, along=(1,)),
         "random": replace(CELL, random=True),
         "learned": learned_wiring(),
-        "full-attention": Looped(width=96, feedforward=384),
     }
-    return {arm: on_columns("ladder", rung) for arm, rung in rungs.items()}
+    made = {arm: on_columns("ladder", rung) for arm, rung in rungs.items()}
+    return made | {"looped": controls(profile)["looped"]}  # full attention, trained once for both
 
 
 def learned_wiring() -> Lattice:
