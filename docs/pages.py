@@ -439,8 +439,8 @@ def ladder(argument: str) -> str:
     for recipe in ("controls", "ladder", "ladder-products", "ablations"):
         arms = find(recipe).arms("cpu")
         for arm, experiment in arms.items():
-            runs = [run for run in find_runs(ROOT / argument / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
-            runs = [run for run in runs if run.finished and run.counts()]
+            found = find_runs(ROOT / argument / experiment.name)
+            runs = [run for run in found if run.folder.name.startswith(f"{arm}-seed") and run.finished and run.counts()]
             if not runs:
                 continue
             cells = {(row["digits"], row["stratum"]): row for row in over_seeds(runs)}
