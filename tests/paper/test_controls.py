@@ -11,7 +11,7 @@ from digitwise.paper.reproduction import reproduce
 def test_only_the_model_differs_within_controls_and_within_the_ladder():
     for name in ("controls", "ladder", "ladder-products"):
         arms = RECIPES[name].arms("cpu")
-        assert len({replace(experiment, architecture=Lattice(), name="") for experiment in arms.values()}) == 1
+        assert len({replace(experiment, architecture=Lattice(), name=name) for experiment in arms.values()}) == 1
         assert len({experiment.architecture for experiment in arms.values()}) == len(arms)
     sizes = [
         sum(weight.numel() for weight in experiment.build().parameters())
