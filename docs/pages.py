@@ -25,7 +25,7 @@ from digitwise.comparison import ENCODINGS as COMPARED
 from digitwise.comparison import FORMATS
 from digitwise.comparison import summary as encodings
 from digitwise.comparison.running import works
-from digitwise.comparison.setting import setting
+from digitwise.comparison.setting import LONG, TRAINED, setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS
@@ -422,15 +422,34 @@ def comparison(argument: str) -> str:
         return "No results are committed yet: `digitwise compare --tasks addition,multiply-1` makes them.\n"
     if (root / "encodings.png").exists():
         parts.append(f"![exact match by length, one panel per encoding](../{argument}/encodings.png)\n")
-    for which, heading in encodings.TABLES.items():
-        parts.append(
-            f"{heading[:1].upper()}{heading[1:]}:\n\n```\n{tables.text(encodings.in_cells(found[which]))}\n```\n"
+    for where in settings:
+        steps, time = (
+            sorted(
+                (row for row in found[which] if (row["task"], row["format"]) == (where.task, where.format)), key=best
+            )
+            for which in encodings.TABLES
         )
+        planned = {row["encoding"]: row["steps"] for row in steps}
+        others = [row for row in time if row["steps"] != planned[row["encoding"]]]
+        if steps:
+            parts.append(f"### {where.task}, {where.format}\n\nAt equal steps:\n\n{_compared(steps)}")
+        if others:
+            parts.append(f"At equal time, those that have other steps then:\n\n{_compared(others)}")
     there = {(row["task"], row["format"], row["encoding"]) for row in found["steps"]}
     wanted = {(w.where.task, w.where.format, w.label) for w in works(COMPARED, settings, root)}
     if missing := sorted(" ".join(one) for one in wanted - there):
         parts.append(f"Not run yet: {', '.join(missing)}.\n")
     return "\n".join(parts)
+
+
+def best(row: dict[str, Any]) -> tuple[float, ...]:
+    """For sorting: first what is right at twice the trained length, then what is right at the trained ones."""
+    return tuple(-row[name]["median"] for name in (f"{LONG} digits", f"up to {TRAINED} digits"))
+
+
+def _compared(rows: list[dict[str, Any]]) -> str:
+    shown = [{name: row[name] for name in row if name not in ("task", "format")} for row in rows]
+    return f"```\n{tables.text(encodings.in_cells(shown))}\n```\n"
 
 
 def ladder(argument: str) -> str:

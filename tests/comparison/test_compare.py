@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -101,6 +102,14 @@ def test_rows_of_strangers_are_left_out_until_they_are_imported(compared):
     assert "left out: addition-canvas/Sides" in done.stderr and "--import mine.py:Sides" in done.stderr
     words = ["compare", "--profile", "smoke", "--table", "--encodings", "relative", "--import", "mine.py:Sides"]
     assert re.search(r"^addition +Sides +canvas +not learned", digitwise(*words, cwd=compared).stdout, re.MULTILINE)
+
+
+def test_a_row_whose_runs_of_equal_time_are_not_there_yet_stands_in_the_first_table(compared, tmp_path):
+    shutil.copytree(compared / "runs/compare/addition-canvas/relative", tmp_path / "addition-canvas/relative")
+    for seed in (0, 1):
+        (tmp_path / f"addition-canvas/relative/seed{seed}-time").mkdir()
+    found, left_out = tables([setting("addition", "canvas", "smoke")], tmp_path)
+    assert [row["encoding"] for row in found["steps"]] == ["relative"] and found["time"] == left_out == []
 
 
 def test_what_was_interrupted_goes_on(tmp_path):

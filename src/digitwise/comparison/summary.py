@@ -26,7 +26,8 @@ def tables(settings: Sequence[Setting], root: Path) -> tuple[dict[str, list[dict
         for folder in rows_of(where, root):
             try:
                 for which, rows in found.items():
-                    rows.append(row(where, folder, runs_of(folder, which)))
+                    if runs := runs_of(folder, which):  # those of equal time come later
+                        rows.append(row(where, folder, runs))
             except ValueError as error:
                 left_out.append(f"{where.name}/{folder.name}: {error}")
     return found, left_out
