@@ -5,7 +5,10 @@ from dataclasses import replace
 from digitwise.models import Lattice
 from digitwise.paper import RECIPES
 from digitwise.paper.controls import CELL, EITHER_SIDE, FAR
-from digitwise.paper.reproduction import reproduce
+from digitwise.paper.recipes import Check
+from digitwise.paper.reproduction import check, reproduce
+from digitwise.runs.folder import open_or_create
+from digitwise.runs.training import train
 
 
 def test_only_the_model_differs_within_controls_and_within_the_ladder():
@@ -34,3 +37,13 @@ def test_gates_of_learned_wiring_are_measured(tmp_path):
     assert all(0 <= value <= 1 for value in gates.values())
     assert (tmp_path / "wiring" / "wiring.png").stat().st_size > 10_000
     assert CELL.along == (-1,)  # what the learned wiring is to be compared with
+
+
+def test_where_no_shorter_sum_is_right_one_longer_problem_is_enough(tmp_path):
+    recipe = RECIPES["controls"]
+    run = open_or_create(tmp_path / "run", recipe.arms("smoke")["gru"])
+    train(run)
+    far = (Check("uniform", (5,), 7), Check("uniform", (20,), 7, trained=True), Check("uniform", (30,), 7))
+    check(replace(recipe, checks=far), "cpu", [run])
+    found = {count.length: (count.correct, count.tried) for count in run.counts()}
+    assert found == {5: (0, 7), 20: (0, 1), 30: (0, 7)}  # an untrained network has nothing right

@@ -102,7 +102,10 @@ class Recipe:
         """The checks with a profile's lengths; in the smoke profile with as few problems as the experiment says, and
         without those that are only for trained networks."""
         return [
-            Check(c.suite, (profile == "paper" and c.paper) or c.lengths, c.problems if profile != "smoke" else None)
+            c._replace(
+                lengths=(profile == "paper" and c.paper) or c.lengths,
+                problems=c.problems if profile != "smoke" else None,
+            )
             for c in self.checks
             if not (profile == "smoke" and c.trained)
         ]
