@@ -12,7 +12,7 @@ from digitwise.encodings import Encoding
 from digitwise.runs.experiment import Experiment
 from digitwise.tables import read_json, replacing, rows_to_json
 
-ROUNDS = 9
+ROUNDS = 25
 
 
 def cost_of(name: str, where: Setting, folder: Path, profile: str) -> dict[str, Any]:
