@@ -88,13 +88,13 @@ def small_multiples(
     labels = list(dict.fromkeys(curve.label for curves in panels.values() for curve in curves))
     rows = -(-len(panels) // columns)
     figure, found = new_figure(2.1 * columns, 1.75 * rows + 0.7, columns, rows)
-    for axes, (name, curves) in zip(found, panels.items(), strict=False):
+    for index, (axes, (name, curves)) in enumerate(zip(found, panels.items(), strict=False)):
         if trained is not None:
             axes.axvspan(0, trained + 0.5, color=SHADE, zorder=0)
         for curve in curves:
             _draw(axes, curve, look(labels.index(curve.label)), None)
         axes.set_title(name, fontsize=9)
-        axes.set(ylim=(-0.02, 1.03))
+        axes.set(ylim=(-0.02, 1.03), xlabel="digits" if index + columns >= len(panels) else "")  # nothing is below it
         axes.tick_params(labelsize=7)
         axes.xaxis.get_major_locator().set_params(integer=True)
     for axes in found[len(panels) :]:
@@ -103,7 +103,6 @@ def small_multiples(
     figure.legend(lines, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=8)
     several = how_many([curve for curves in panels.values() for curve in curves])
     figure.suptitle("\n".join(part for part in (title, several) if part), fontsize=10)
-    figure.supxlabel("digits", fontsize=8)
     figure.supylabel("exact match", fontsize=8)
     return save(figure, path)
 
