@@ -7,6 +7,7 @@ import torch
 from small import located
 
 from digitwise.coordinates import Coordinates, Extent, extent
+from digitwise.data import ExactLength
 from digitwise.encodings import (
     ENCODINGS,
     Abacus,
@@ -27,6 +28,7 @@ from digitwise.encodings.biases import slopes
 from digitwise.encodings.rotation import rotated
 from digitwise.models.attention import PairwiseAttention
 from digitwise.models.encoder import Architecture, Encoder, slot_positions
+from digitwise.rng import generator
 from digitwise.tasks import Addition, Growing, Multiplication
 
 COUNT = 200
@@ -187,6 +189,25 @@ def test_coupling_draws_a_start_per_problem_and_abacus_one_for_all():
         found = vectors.embed(vectors.vary(prepared, 8))
         rows = found.expand(8, -1, -1)
         assert bool((rows == rows[:1]).all()) == alike
+
+
+@pytest.mark.parametrize(("name", "told_apart"), [("abacus", False), ("coupled", False), ("by-place", False),
+                                                  ("relative", True), ("rope", True)])  # fmt: skip
+def test_by_place_alone_a_multiplier_cannot_be_told_from_the_ones(name, told_apart):
+    """3 x 47 and 7 x 43 have the same higher digits for them: why they learn no products here (docs/encodings.md)."""
+    task = Multiplication(1, 4)
+    torch.manual_seed(0)
+    encoder = Encoder(Architecture(layers=2, width=32, heads=4), ENCODINGS[name](), task.extent, 14, 11).eval()
+    for parameter in encoder.parameters():
+        parameter.data.add_(0.1 * torch.randn_like(parameter))
+    tokens, coordinates = task.write(task.draw(ExactLength(3), generator(0, "exchanged"), 5))
+    tokens_BN = torch.as_tensor(tokens)
+    multiplier, ones = (n for n, place in enumerate(coordinates.place) if place == 0)
+    exchanged_BN = tokens_BN.clone()
+    exchanged_BN[:, [multiplier, ones]] = tokens_BN[:, [ones, multiplier]]
+    with torch.no_grad():
+        change = (encoder(tokens_BN, coordinates) - encoder(exchanged_BN, coordinates))[:, 1:].abs().max()
+    assert (change > 1e-4) == told_apart
 
 
 def test_rotations_of_groups_and_sums():
