@@ -91,10 +91,10 @@ def compare(
     """Measure, tune, train and test rows, each with its number of steps: first all trials, then the reported runs."""
     trials = [Trials(work, steps, cost_of(work.name, work.where, work.folder, profile)) for work, steps in todo]
     root = todo[0][0].folder.parent.parent
-    what = f"{todo[0][0].label}, {todo[0][0].where.name}" if len(todo) == 1 else f"compare {len(todo)} rows"
-    for jobs in (lambda row: row.tuning()), (lambda row: row.reported(seeds)):
+    what = f"{todo[0][0].label}, {todo[0][0].where.name}" if len(todo) == 1 else f"{len(todo)} rows"
+    for phase, jobs in {"tune": lambda row: row.tuning(), "train": lambda row: row.reported(seeds)}.items():
         several = [job for row in trials for job in jobs(row)]
-        results = drive.run(several, Place(root), on, partial(report, what))
+        results = drive.run(several, Place(root), on, partial(report, f"{phase} {what}"))
         for name, reason in drive.failures(results).items():
             raise ValueError(f"{root / name}: {reason}")
 
