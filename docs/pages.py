@@ -468,7 +468,8 @@ def ladder(argument: str) -> str:
             for digits, stratum in sorted(cells, key=lambda cell: ("carry" in cell[1], cell)):
                 cell = cells[digits, stratum]
                 name = {"with carry": "nines, carry", "without carry": "nines, none"}.get(stratum, stratum)
-                row[f"{digits} {name}".strip()] = f"{cell['median']:.2f} ({cell['worst']:.2f})"
+                worst = f" ({cell['worst']:.2f})" if len(runs) > 1 else ""
+                row[f"{digits} {name}".strip()] = f"{cell['median']:.2f}{worst}"
             rows.append(row)
     if not rows:
         commands = "`digitwise reproduce controls ladder ladder-products ablations wiring`"
@@ -476,7 +477,9 @@ def ladder(argument: str) -> str:
     blocks = []
     for recipe in dict.fromkeys(row["recipe"] for row in rows):
         mine = [{name: row[name] for name in row if name != "recipe"} for row in rows if row["recipe"] == recipe]
-        blocks.append(f"`{recipe}`: median over seeds, and the worst in brackets\n\n```\n{tables.text(mine)}\n```\n")
+        blocks.append(
+            f"`{recipe}`: median over seeds, and the worst in brackets where there are several\n\n```\n{tables.text(mine)}\n```\n"
+        )
     return "\n".join(blocks)
 
 
