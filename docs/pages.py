@@ -477,9 +477,8 @@ def ladder(argument: str) -> str:
     blocks = []
     for recipe in dict.fromkeys(row["recipe"] for row in rows):
         mine = [{name: row[name] for name in row if name != "recipe"} for row in rows if row["recipe"] == recipe]
-        blocks.append(
-            f"`{recipe}`: median over seeds, and the worst in brackets where there are several\n\n```\n{tables.text(mine)}\n```\n"
-        )
+        heading = f"`{recipe}`: median over seeds, and the worst in brackets where there are several"
+        blocks.append(f"{heading}\n\n```\n{tables.text(mine)}\n```\n")
     return "\n".join(blocks)
 
 
