@@ -109,10 +109,11 @@ def small_multiples(
 
 def look(number: int, member: int | None = None) -> dict[str, Any]:
     """Colour, line and marker of a curve. Members of a family share colour and marker, and differ in their lines."""
-    style = number if member is None else member + number // len(COLOURS)
+    again = number // len(COLOURS)  # colours come again, with other lines and markers
+    style = (number if member is None else member) + again
     return {
         "color": COLOURS[number % len(COLOURS)], "ls": STYLES[style % len(STYLES)],
-        "marker": MARKERS[number % len(MARKERS)], "ms": 3.5,
+        "marker": MARKERS[(number + again) % len(MARKERS)], "ms": 3.5,
     }  # fmt: skip
 
 
