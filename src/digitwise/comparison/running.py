@@ -28,8 +28,8 @@ from digitwise.tables import read_json, replacing, rows_to_json
 
 LEAST_STEPS, STEPS = 20, 2000
 PARTS = 10
-"""Steps at equal time are rounded to tenths of those at equal steps. The cost of a step, measured twice, differs by up
-to one of them, so that is no difference."""
+"""Steps at equal time are rounded to tenths of those at equal steps. Two measurements of one
+cost differ by about one of them, and at times by more (LOG.md), so one of them is no difference."""
 
 
 class Work(NamedTuple):

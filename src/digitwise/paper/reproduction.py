@@ -83,7 +83,7 @@ def check(recipe: Recipe, profile: str, runs: Sequence[Run], report: Report = si
 
 
 def hopeless(run: Run, check: Check) -> bool:
-    """Whether no shorter sum was right, so that one problem tells as much as many, which would take minutes."""
+    """Whether a shorter length has none right, so that one problem tells as much as many, which would take minutes."""
     shortest = min(check.lengths or (0,))
     before = [c for c in run.counts() if c.suite == "uniform" and not c.group and c.length < shortest]
     return check.trained and any(count.correct == 0 for count in before)
