@@ -30,7 +30,7 @@ from digitwise.paper.recipes import (
     short,
 )
 from digitwise.paper.stages import STAGE, every_length, grown
-from digitwise.runs.experiment import Experiment, Testing, Training
+from digitwise.runs.experiment import Experiment, Training
 from digitwise.tasks import Multiplication, TextMultiplication
 
 #: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
@@ -83,27 +83,44 @@ def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor:
     return grown(two, name, task.canvas, testing.validation_lengths, factor)
 
 
-#: Digits of the "3-digit" multipliers in the cpu profile, until 3 digits carry as far as they should (`three_digits`).
+#: Digits of the "3-digit" multipliers in the cpu profile. Three take an hour for a model (`three_digits`).
 LARGE = 2
 LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
-LARGE_TRAINING = replace(PRODUCTS, decay=0.1, steps=8000)
+#: The same for all large multipliers. Without dropout: what it keeps small, clipped distances do not have.
+LARGE_SOFT = replace(
+    PRODUCTS, decay=0.1, steps=5000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
+)
+LARGE_SHARPER = replace(LARGE_SOFT, optimizer="adamw", steps=1200, rate=2e-3, table_decay=1.0, sharpness=4.0)
+REACH = 4
+"""Distances beyond it share a vector, as in Shaw et al. (2018). A small canvas then shows every vector there is, and a
+large one has no distance that is new."""
 
 
 def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> Arms:
-    """Multipliers of 3 digits; at our size of `LARGE`, a smaller canvas, and shorter multipliers in training too."""
-    paper = profile == "paper"
+    """Multipliers of 3 digits; at our size of `LARGE`, and shorter ones in training too.
+
+    Uniform positions learn on a small canvas, in more steps that take about as long. The others need theirs from the
+    start: relative ones tell the digits of the multiplier apart by far distances, and copies need room.
+    """
     base = Shifted(short(profile)) if shifted else short(profile)
-    canvas = 20 if paper else 16  # on 10 and 12 places 8 digits were lost (LOG.md)
     experiment = Experiment(
         name=name,
-        task=Multiplication(3 if paper else LARGE, canvas),
-        data=base if paper else ShortMultipliers(base),
+        task=Multiplication(3 if profile == "paper" else LARGE, 20),
+        data=base if profile == "paper" else ShortMultipliers(base, tries=16),
         encoding=encoding(kind, profile),
-        architecture=replace(PAPER, layers=9) if paper else LARGE_MODEL,
-        training=replace(PAPER_TRAINING, pool=500_000) if paper else LARGE_TRAINING,
-        testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=(8,)),
+        architecture=replace(PAPER, layers=9) if profile == "paper" else LARGE_MODEL,
+        training=replace(PAPER_TRAINING, pool=500_000) if profile == "paper" else LARGE_SHARPER,
+        testing=every_length(20, (8, 10)),
     )
-    return {f"{kind}-3": experiment}
+    if profile == "paper":
+        return {f"{kind}-3": experiment}
+    if kind == "uniform":
+        return {f"{kind}-3": in_stages(clipped(experiment), replace(LARGE_SOFT, steps=8000), LARGE_SHARPER, factor=1.3)}
+    return {f"{kind}-3": replace(experiment, after=replace(experiment, name=f"{name}-soft", training=LARGE_SOFT))}
+
+
+def clipped(experiment: Experiment) -> Experiment:
+    return replace(experiment, encoding=replace(cast(Any, experiment.encoding), reach=REACH))
 
 
 def three_digits(profile: str) -> Arms:
@@ -111,17 +128,13 @@ def three_digits(profile: str) -> Arms:
     experiment = Experiment(
         name="attempt-3",
         task=Multiplication(3, 20),
-        data=ShortMultipliers(short(profile)),
+        data=ShortMultipliers(short(profile), tries=16),
         encoding=encoding("uniform", profile),
         architecture=Architecture(layers=5, width=128, heads=8),
         testing=every_length(20, (8, 10)),
     )
-    soft = replace(
-        STAGE, steps=12_000, batch=128, optimizer="muon", rate=6e-3, schedule="cosine", floor=0.02, dropout=0.0,
-        table_decay=0.6, checkpoints=5,
-    )  # fmt: skip
-    sharper = replace(STAGE, steps=1500, batch=128, rate=1e-3, dropout=0.0, sharpness=3.0)
-    return {"uniform-3": in_stages(experiment, soft, sharper, factor=1.6)}
+    soft, sharper = replace(LARGE_SOFT, steps=12_000, batch=128), replace(LARGE_SHARPER, batch=128)
+    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.3)}
 
 
 def maps(profile: str) -> Arms:
@@ -157,8 +170,11 @@ def all_in_one(profile: str) -> Arms:
     return in_columns("beyond-all", "+-*", MULTIPLIER, replace(COLUMN_TRAINING, steps=5000))
 
 
-#: Seeds of the single-digit multipliers by arm, for the recipes that report them and for the maps of their vectors.
-SEEDS = {"absolute": range(10, 13), "relative": range(10, 13), "uniform": range(15, 20)}
+#: Seeds by arm, for the recipes that report them and for the maps of their vectors.
+SEEDS = {
+    "absolute": range(10, 13), "relative": range(10, 13), "uniform": range(15, 20), "relative-3": (10,),
+    "uniform-3": (10,), "absolute-3": (10,),
+}  # fmt: skip
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
 RECIPES = [
@@ -169,19 +185,21 @@ RECIPES = [
     Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform", grows=True),
            "Mult_UPE_set", FACTORS, seeds=SEEDS["uniform"], curves="checkpoints"),
     Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
-           partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", curves="checkpoints", checkpoints="all"),
+           partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", seeds=SEEDS["relative-3"],
+           curves="checkpoints", checkpoints="all"),
     Recipe("m2-upe-3", "Long multipliers (3 digits, 2 in the cpu profile), uniform positions.",
-           partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", curves="checkpoints", checkpoints="all"),
+           partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", seeds=SEEDS["uniform-3"],
+           curves="checkpoints", checkpoints="all"),
     Recipe("m3-ape-3", "Long multipliers (3 digits, 2 in the cpu profile), absolute positions, shifted copies.",
-           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE",
+           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=SEEDS["absolute-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("m3-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions, shifted copies.",
-           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented",
+           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=SEEDS["relative-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("grown", "Single-digit multipliers, learned on a canvas of 8 and grown to 20, with each encoding.",
            grown_products, checks=FACTORS, seeds=range(15, 18), own_seeds={"uniform": SEEDS["uniform"]}),
     Recipe("attempt-3", "Multipliers of 3 digits, uniform positions: learned on a canvas of 8, grown to 20.",
-           three_digits, seeds=(10,)),
+           three_digits, seeds=SEEDS["uniform-3"]),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), own_seeds=SEEDS, analysis="maps"),
     Recipe("text-mult", "Products anywhere in a text: by length, words and sentences.", text_multiply, "mult_text",
