@@ -173,13 +173,13 @@ def test_a_verdict_shows_every_seed_and_marks_a_single_one(results, capsys):
 
 def test_models_are_compared_where_they_first_reach_the_level_of_the_weakest(results):
     results.write(WORLDS["M2-large"][HOLDS])
-    early = arms("m2-upe-3")["uniform-3"].training.steps // 2
-    run = results.runs["m2-upe-3/uniform-3", 0]
+    early = arms("m1-rpe-3")["relative-3"].training.steps // 2
+    run = results.runs["m1-rpe-3/relative-3", 0]
     run.add_counts(Count("uniform", 1, length, "", "", 0, early, TRIED, 900) for length in (5, 8))
     found = {claim.name: claim for claim in CLAIMS}["M2-large"].verdict(Evidence(results.root))
     small = [f"step {arms(name)[arm].training.steps}" for name, arm in (("m2-upe", "uniform"), ("m1-rpe", "relative"))]
     shown = [row["what"].rpartition(", ")[2] for row in found["measured"]]
-    assert shown == [f"step {early}", "step 8000"] * 2 + small * 2
+    assert shown == ["step 0", f"step {early}"] * 2 + small * 2
 
 
 def test_every_file_is_read_once(results, monkeypatch):

@@ -55,7 +55,7 @@ def product_run(tmp_path_factory) -> Run:
 
 def test_maps_measure_the_change_from_the_very_weights_that_training_began_with(product_run):
     rows = maps.measure_maps(product_run)
-    start = maps.tables(maps.at_the_start(product_run.experiment))
+    start = maps.by_distance(maps.at_the_start(product_run.experiment), product_run.experiment)
     step = product_run.select("last")[0]
     learned = product_run.load_checkpoint(step)["vectors.tables.1"].numpy()
     assert [row["layer"] for row in rows] == [0, 1]
@@ -73,7 +73,7 @@ def test_maps_put_the_longest_vector_first(product_run):
 
 def test_maps_keep_the_vectors_of_every_class(product_run):
     rows = maps.measure_maps(product_run)
-    learned = maps.tables(load_model(product_run, product_run.select("last")[0]))
+    learned = maps.by_distance(load_model(product_run, product_run.select("last")[0]), product_run.experiment)
     assert np.array([row["vectors"] for row in rows]).shape == learned.shape
     assert np.allclose([row["vectors"] for row in rows], learned, atol=5.1e-4)
     assert json.loads(json.dumps(rows)) == rows
@@ -92,11 +92,11 @@ class OnAnotherDevice(torch.Tensor):
 
 def test_maps_of_a_model_that_evaluation_has_moved(product_run, monkeypatch):
     model = maps.at_the_start(product_run.experiment)
-    here = maps.tables(model)
+    here = maps.by_distance(model, product_run.experiment)
     moved = [table.detach().as_subclass(OnAnotherDevice) for table in model.vectors.tables]
     monkeypatch.delattr(model.vectors, "tables")
     monkeypatch.setitem(vars(model.vectors), "tables", moved)
-    assert (maps.tables(model) == here).all()
+    assert (maps.by_distance(model, product_run.experiment) == here).all()
 
 
 @pytest.mark.parametrize(("norms", "number"), [([0, 3, 0], 1), ([1, 1, 1, 1], 4), ([0, 0], 0)])
@@ -187,6 +187,16 @@ def test_relative_maps_have_no_uniform_part(tmp_path):
     run = Run.create(tmp_path / "r", replace(SMALL, encoding=Relative()))
     train(run)
     assert {len(row["value"]) for row in maps.measure_maps(run)} == {2 * SMALL.task.extent.positions - 1}
+
+
+def test_distances_that_share_a_vector_are_all_measured(product_run, tmp_path):
+    run = Run.create(tmp_path / "r", replace(product_run.experiment, encoding=Uniform(0.02, reach=2)))
+    train(run)
+    row, everything = maps.measure_maps(run)[0], maps.measure_maps(product_run)[0]
+    assert row["distances"] == everything["distances"] and len(row["value"]) == len(everything["value"])
+    vectors = dict(zip(row["distances"], row["vectors"], strict=False))
+    assert vectors[-7] == vectors[-3] == vectors[-2] != vectors[-1]
+    assert vectors[7] == vectors[2] != vectors[-2] and row["vectors"][-1] not in vectors.values()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from digitwise.encodings import Relative
+from digitwise.encodings import Relative, Uniform
 from digitwise.models import Model
 from digitwise.paper import Recipe, arms, find
 from digitwise.plots import BLUE, QUIET, RED, SHADE, legend_below, new_figure, plural, save, seeds_and_median
@@ -21,7 +21,6 @@ from digitwise.runs.engine import seeded
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
-from digitwise.runs.places import stage_before
 
 Floats = NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -35,14 +34,12 @@ APART = 3
 
 
 def measure_maps(run: Run) -> Rows:
-    """For every layer the vectors, their norms by distance, which distances are longest, and how dispersed they are:
-    on the canvas on which they were trained. A canvas that has only grown holds copies of them."""
-    experiment, trained = run.experiment, run
-    while not trained.experiment.training.steps and (before := stage_before(trained)):
-        trained = before
-    step = trained.select("last")[0]
-    offsets = distances(trained.experiment)
-    learned, initial = tables(load_model(trained, step)), tables(at_the_start(trained.experiment))
+    """For every layer the vectors, their norms by distance, which distances are longest, and how dispersed they are.
+    All distances on the model's own canvas count, those that share a vector too: so models of one task can be compared,
+    whether they have their canvas from the start, have grown to it, or clip their distances."""
+    experiment, step = run.experiment, run.select("last")[0]
+    offsets = distances(experiment)
+    learned, initial = (by_distance(model, experiment) for model in (load_model(run, step), at_the_start(experiment)))
     rows = []
     for layer, (after, before) in enumerate(zip(learned, initial, strict=True)):
         value, change = (np.linalg.norm(vectors, axis=1) for vectors in (after, after - before))
@@ -58,9 +55,15 @@ def measure_maps(run: Run) -> Rows:
     return rows
 
 
-def tables(model: Model) -> Floats:
-    """Return the pairwise vectors of every layer: `[layers, classes, D]`."""
-    return np.stack([table.detach().cpu().double().numpy() for table in model.pairwise()])
+def by_distance(model: Model, experiment: Experiment) -> Floats:
+    """Return each layer's vectors of all distances, then its uniform ones: `[layers, distances + uniform, D]`."""
+    tables = np.stack([table.detach().cpu().double().numpy() for table in model.pairwise()])
+    encoding, extent = experiment.encoding, experiment.task.extent
+    uniform = extent.places[encoding.operand] if isinstance(encoding, Uniform) else 0
+    relative = tables.shape[1] - uniform
+    furthest = relative // 2
+    rows = distances(experiment).clip(-furthest, furthest) + furthest
+    return np.concatenate([tables[:, rows], tables[:, relative:]], axis=1)
 
 
 def at_the_start(experiment: Experiment) -> Model:
@@ -70,7 +73,7 @@ def at_the_start(experiment: Experiment) -> Model:
 
 
 def distances(experiment: Experiment) -> NDArray[np.int64]:
-    """Distance i - j of every relative class; uniform classes come after these."""
+    """Every distance i - j on the canvas."""
     furthest = Relative().num_classes(experiment.task.extent) // 2
     return np.arange(-furthest, furthest + 1)
 
