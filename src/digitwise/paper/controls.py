@@ -47,7 +47,7 @@ def on_products(name: str, architecture: Blueprint) -> Experiment:
         experiment,
         task=Arithmetic("*", multiplier=2, zeros=True, pads=1),
         encoding=ByColumn(("below", "shifted")),
-        training=replace(TRAINING, steps=4000),
+        training=replace(TRAINING, steps=5000, rate=4e-3, schedule="cosine", floor=0.02),
         testing=replace(experiment.testing, lengths=(5, 10, 50)),
     )
 
