@@ -133,8 +133,9 @@ def three_digits(profile: str) -> Arms:
         architecture=Architecture(layers=5, width=128, heads=8),
         testing=every_length(20, (8, 10)),
     )
-    soft, sharper = replace(LARGE_SOFT, steps=12_000, batch=128), replace(LARGE_SHARPER, batch=128)
-    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.3)}
+    soft = replace(LARGE_SOFT, steps=12_000, batch=128, checkpoints=5)
+    sharper = replace(STAGE, steps=1500, batch=128, rate=1e-3, dropout=0.0, sharpness=3.0)
+    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.6)}
 
 
 def maps(profile: str) -> Arms:
