@@ -7,7 +7,7 @@ import pytest
 import torch
 from small import SMALL
 
-from digitwise.encodings import Absolute, ByPlace, Relative, Uniform
+from digitwise.encodings import Absolute, ByColumn, ByPlace, Relative, Uniform
 from digitwise.models.attention import fold, sharpen
 from digitwise.paper import stages
 from digitwise.rng import generator
@@ -15,8 +15,9 @@ from digitwise.runs.evaluation import load_model
 from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run
 from digitwise.runs.places import stage_before
+from digitwise.runs.source import Source
 from digitwise.runs.training import Stopped, train
-from digitwise.tasks import Addition, Multiplication
+from digitwise.tasks import Addition, Arithmetic, Multiplication
 
 SHORT = replace(SMALL.training, steps=6, checkpoints=2, save_seconds=0.0)
 
@@ -142,6 +143,42 @@ def test_grown_products_keep_their_uniform_vectors_and_their_distances():
             near = max(-3, min(3, distance))
             if abs(distance) < 6:  # beyond that it is nearer to the ones of the multiplier
                 assert torch.equal(mine[distance + 11], theirs[near + 8])
+
+
+def on_canvases(*canvases: int, **more) -> Experiment:
+    training = replace(SHORT, canvases=canvases)
+    return replace(SMALL, **{"task": Addition(8), "encoding": Relative(reach=3), "training": training} | more)
+
+
+def test_batches_stand_on_canvases_in_turn(tmp_path):
+    experiment = on_canvases(5, 6, 8)
+    source = Source(experiment)
+    widths = [source.batch(step).tokens.shape[1] for step in range(40)]
+    assert set(widths) == {2 * canvas + 1 for canvas in (5, 6, 8)} and widths[:10] != sorted(widths[:10])
+    assert widths == [Source(experiment).batch(step).tokens.shape[1] for step in range(40)]
+    run = Run.create(tmp_path / "r", experiment)
+    train(run)
+    assert run.finished and load_model(run, 6).vectors.tables[0].shape[0] == 7
+
+
+def test_one_canvas_is_the_tasks_own_and_draws_what_it_always_drew():
+    plain, named = (Source(on_canvases(*canvases)).batch(3) for canvases in ((), (8,)))
+    assert torch.equal(torch.as_tensor(plain.tokens), torch.as_tensor(named.tokens))
+
+
+@pytest.mark.parametrize(
+    ("refused", "why"),
+    [
+        (lambda: on_canvases(5, encoding=Relative()), "clipped distances"),
+        (lambda: on_canvases(5, task=Arithmetic("+"), encoding=ByColumn()), "a task with one"),
+        (lambda: on_canvases(5, 9), "at most 8"),
+        (lambda: on_canvases(2), "canvas"),
+        (lambda: on_canvases(0), "canvas"),
+    ],
+)
+def test_canvases_that_cannot_be_are_refused(refused, why):
+    with pytest.raises(ValueError, match=why):
+        refused()
 
 
 def test_an_encoding_that_cannot_grow_says_so(tmp_path):

@@ -124,7 +124,8 @@ def clipped(experiment: Experiment) -> Experiment:
 
 
 def three_digits(profile: str) -> Arms:
-    """Multipliers of 1 to 3 digits with uniform positions. The stages are ours, so every profile has them."""
+    """Multipliers of 1 to 3 digits with uniform positions, sharpened on small canvases in turn, some of which 5 digits
+    fill. The stages are ours, so every profile has them."""
     experiment = Experiment(
         name="attempt-3",
         task=Multiplication(3, 20),
@@ -134,8 +135,8 @@ def three_digits(profile: str) -> Arms:
         testing=every_length(20, (8, 10)),
     )
     soft = replace(LARGE_SOFT, steps=12_000, batch=128, checkpoints=5)
-    sharper = replace(STAGE, steps=1500, batch=128, rate=1e-3, dropout=0.0, sharpness=3.0)
-    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.6)}
+    sharper = replace(LARGE_SHARPER, steps=3000, batch=128, canvases=tuple(range(5, SMALL_CANVAS + 1)))
+    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.3)}
 
 
 def maps(profile: str) -> Arms:

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from digitwise.coordinates import Coordinates
 from digitwise.data import UniformLengths
@@ -64,6 +65,9 @@ class Training:
     """Parts that a batch is split into to save memory; the result is the same."""
     precision: str = "no"
     """`bf16` or `fp16` where the device has it."""
+    canvases: tuple[int, ...] = ()
+    """Canvases on which batches stand, one for each batch; none: the task's own. Places whose neighbours are missing
+    come to look at pads, of which long numbers leave few: on a small canvas short numbers leave few of them too."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
@@ -158,6 +162,8 @@ class Experiment:
             raise ValueError(f"steps must be at least 1, not {self.training.steps}")
         if self.training.pool and self.task.longest is None:
             raise ValueError("problems without a canvas are drawn anew in every step: leave pool at 0")
+        if self.training.canvases:
+            self._refuse_canvases()
         width = self.data.width(self.task.longest)  # refuses what does not fit the canvas
         if max(width, self.task.longest or 0) > LONGEST:
             raise ValueError(
@@ -168,6 +174,19 @@ class Experiment:
                 raise ValueError(
                     f"a test of {length} digits needs a canvas of at least {length}, not {self.task.longest}"
                 )
+
+    def _refuse_canvases(self) -> None:
+        if not hasattr(self.task, "canvas") or not self.encoding.any_length or self.training.pool:
+            raise ValueError("canvases need a task with one, clipped distances (reach), and a pool of 0")
+        if max(self.training.canvases) > cast(Any, self.task).canvas:
+            raise ValueError(f"canvases must be at most {self.task.longest}, the task's own")
+        for task in self.tasks:
+            self.data.width(task.longest)
+
+    @property
+    def tasks(self) -> list[Task]:
+        """The task on each canvas that training has."""
+        return [replace(cast(Any, self.task), canvas=canvas) for canvas in self.training.canvases] or [self.task]
 
     def rehearse(self) -> None:
         """Refuse at once what would fail later: build the model without memory for its weights, and draw problems."""

@@ -28,6 +28,7 @@ class Source:
         return [self._encode(rng, training.batch // training.draws) for _ in range(training.draws)]
 
     def _encode(self, rng: np.random.Generator, count: int) -> Batch:
-        task = self.experiment.task
+        tasks = self.experiment.tasks
+        task = tasks[rng.integers(len(tasks))] if len(tasks) > 1 else tasks[0]
         problems = task.draw(self.experiment.data, rng, count)
         return task.encode(self.prover.mix(problems, rng) if self.prover else problems)
