@@ -170,7 +170,7 @@ def test_one_canvas_is_the_tasks_own_and_draws_what_it_always_drew():
     ("refused", "why"),
     [
         (lambda: on_canvases(5, encoding=Relative()), "clipped distances"),
-        (lambda: on_canvases(5, task=Arithmetic("+"), encoding=ByColumn()), "a task with one"),
+        (lambda: on_canvases(5, task=Arithmetic("+"), encoding=ByColumn()), "a task that has one"),
         (lambda: on_canvases(5, 9), "at most 8"),
         (lambda: on_canvases(2), "canvas"),
         (lambda: on_canvases(0), "canvas"),

@@ -176,11 +176,15 @@ class Experiment:
                 )
 
     def _refuse_canvases(self) -> None:
-        if not hasattr(self.task, "canvas") or not self.encoding.any_length or self.training.pool:
-            raise ValueError("canvases need a task with one, clipped distances (reach), and a pool of 0")
-        if max(self.training.canvases) > cast(Any, self.task).canvas:
+        try:
+            tasks = self.tasks
+        except TypeError:
+            raise ValueError("canvases need a task that has one") from None
+        if not self.encoding.any_length or self.training.pool:
+            raise ValueError("canvases need clipped distances (reach), and a pool of 0")
+        if max(self.training.canvases) > (self.task.longest or 0):
             raise ValueError(f"canvases must be at most {self.task.longest}, the task's own")
-        for task in self.tasks:
+        for task in tasks:
             self.data.width(task.longest)
 
     @property
