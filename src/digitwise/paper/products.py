@@ -86,7 +86,7 @@ def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor:
 #: Digits of the "3-digit" multipliers in the cpu profile. Three take an hour for a model (`three_digits`).
 LARGE = 2
 LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
-#: The same for all large multipliers. Without dropout: what it keeps small, clipped distances do not have.
+#: The same for all large multipliers. Without dropout, which cost 3 digits more than it gave (LOG.md).
 LARGE_SOFT = replace(
     PRODUCTS, decay=0.1, steps=5000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
 )
@@ -102,17 +102,18 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     Uniform positions learn on a small canvas, in more steps that take about as long. The others need theirs from the
     start: relative ones tell the digits of the multiplier apart by far distances, and copies need room.
     """
+    paper = profile == "paper"
     base = Shifted(short(profile)) if shifted else short(profile)
     experiment = Experiment(
         name=name,
-        task=Multiplication(3 if profile == "paper" else LARGE, 20),
-        data=base if profile == "paper" else ShortMultipliers(base, tries=16),
+        task=Multiplication(3 if paper else LARGE, 20),
+        data=base if paper else ShortMultipliers(base, tries=16),
         encoding=encoding(kind, profile),
-        architecture=replace(PAPER, layers=9) if profile == "paper" else LARGE_MODEL,
-        training=replace(PAPER_TRAINING, pool=500_000) if profile == "paper" else LARGE_SHARPER,
+        architecture=replace(PAPER, layers=9) if paper else LARGE_MODEL,
+        training=replace(PAPER_TRAINING, pool=500_000) if paper else LARGE_SHARPER,
         testing=every_length(20, (8, 10)),
     )
-    if profile == "paper":
+    if paper:
         return {f"{kind}-3": experiment}
     if kind == "uniform":
         return {f"{kind}-3": in_stages(clipped(experiment), replace(LARGE_SOFT, steps=8000), LARGE_SHARPER, factor=1.3)}

@@ -67,7 +67,7 @@ class Training:
     """`bf16` or `fp16` where the device has it."""
     canvases: tuple[int, ...] = ()
     """Canvases on which batches stand, one for each batch; none: the task's own. Places whose neighbours are missing
-    come to look at pads, of which long numbers leave few: on a small canvas short numbers leave few of them too."""
+    seem to look at pads, of which long numbers leave few: on a small canvas short numbers leave few of them too."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
