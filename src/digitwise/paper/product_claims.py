@@ -10,7 +10,6 @@ from functools import partial
 from digitwise.counts import Numbered, OverSeeds
 from digitwise.paper import maps
 from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, within
-from digitwise.paper.products import LARGE
 
 ABOUT_PRODUCTS = Claims()
 claim = ABOUT_PRODUCTS.add
@@ -57,8 +56,7 @@ def at_equal_level(e: Evidence, *recipes: str) -> list[OverSeeds]:
 
 
 @claim("M2-large", "For larger multipliers the advantage of uniform positions over relative ones grows.",
-       "scaled to 2-digit multipliers: at 8 digits, at equal accuracy at 5, uniform is above relative, and by more "
-       "than with 1-digit multipliers", "m1-rpe", "m2-upe", "m1-rpe-3", "m2-upe-3")  # fmt: skip
+       "at 8 digits, at equal accuracy at 5, uniform is above relative, and by more than with 1-digit multipliers", "m1-rpe", "m2-upe", "m1-rpe-3", "m2-upe-3")  # fmt: skip
 def larger_multiplier(e: Evidence) -> str:
     uniform, relative = at_equal_level(e, "m2-upe-3", "m1-rpe-3")
     small_uniform, small_relative = at_equal_level(e, "m2-upe", "m1-rpe")
@@ -67,8 +65,8 @@ def larger_multiplier(e: Evidence) -> str:
 
 
 @claim("M3", "Shifted copies do not replace uniform positions.",
-       "scaled to 2-digit multipliers: at 8 digits, at equal accuracy at 5, uniform without copies is above "
-       "relative with copies, and more than 10 points above absolute with copies",
+       "at 8 digits, at equal accuracy at 5, uniform without copies is above relative with copies, and more than 10 "
+       "points above absolute with copies",
        "m2-upe-3", "m3-rpe-3", "m3-ape-3")  # fmt: skip
 def m3(e: Evidence) -> str:
     uniform, relative, absolute = at_equal_level(e, "m2-upe-3", "m3-rpe-3", "m3-ape-3")
@@ -87,11 +85,10 @@ def previous_place(e: Evidence) -> str:
 
 
 @claim("maps-large", "For 3-digit multipliers the places one to three back stand out.",
-       "scaled to 2-digit multipliers: in some layer of both models one and two back are among the three that moved "
-       "furthest", "maps")  # fmt: skip
+       "in some layer of both models one to three back are among the four that moved furthest", "maps")  # fmt: skip
 def places_back(e: Evidence) -> str:
     """For a multiplier of k digits -1 to -k are noticeable: in some layer they are among the k + 1 longest."""
-    what, value = f"noticeable (1) or not (0): -1 to -{LARGE}", partial(maps.noticeable, digits=LARGE)
+    what, value = "noticeable (1) or not (0): -1 to -3", partial(maps.noticeable, digits=3)
     models = (e.measured("maps", f"{name}: {what}", value, recipe=name) for name in ("m1-rpe-3", "m2-upe-3"))
     return all_of(*(at_least(model, 1.0) for model in models))
 

@@ -83,30 +83,29 @@ def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor:
     return grown(two, name, task.canvas, testing.validation_lengths, factor)
 
 
-#: Digits of the "3-digit" multipliers in the cpu profile. Three take an hour for a model (`three_digits`).
-LARGE = 2
-LARGE_MODEL = Architecture(layers=4, width=128, heads=4)
-#: The same for all large multipliers. Without dropout, which cost 3 digits more than it gave (LOG.md).
+LARGE_MODEL = Architecture(layers=5, width=128, heads=8)
+#: The same for all multipliers of 3 digits. Without dropout, which cost more than it gave (LOG.md).
 LARGE_SOFT = replace(
-    PRODUCTS, decay=0.1, steps=5000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
+    PRODUCTS, decay=0.1, steps=11_000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
 )
-LARGE_SHARPER = replace(LARGE_SOFT, optimizer="adamw", steps=1200, rate=2e-3, table_decay=1.0, sharpness=4.0)
+LARGE_SHARPER = replace(LARGE_SOFT, optimizer="adamw", steps=2500, rate=2e-3, table_decay=1.0, sharpness=4.0)
 REACH = 4
 """Distances beyond it share a vector, as in Shaw et al. (2018). A small canvas then shows every vector there is, and a
 large one has no distance that is new."""
 
 
 def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> Arms:
-    """Multipliers of 3 digits; at our size of `LARGE`, and shorter ones in training too.
+    """Multipliers of 3 digits; at our size training has shorter ones too.
 
-    Uniform positions learn on a small canvas, in more steps that take about as long. The others need theirs from the
-    start: relative ones tell the digits of the multiplier apart by far distances, and copies need room.
+    Uniform positions clip their distances. So their batches can stand on small canvases, which take half as long, and
+    while logits grow on some that 5 digits fill. The others need the whole canvas in every step: relative ones tell
+    the digits of the multiplier apart by far distances, and copies need room.
     """
     paper = profile == "paper"
     base = Shifted(short(profile)) if shifted else short(profile)
     experiment = Experiment(
         name=name,
-        task=Multiplication(3 if paper else LARGE, 20),
+        task=Multiplication(3, 20),
         data=base if paper else ShortMultipliers(base, tries=16),
         encoding=encoding(kind, profile),
         architecture=replace(PAPER, layers=9) if paper else LARGE_MODEL,
@@ -115,29 +114,13 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     )
     if paper:
         return {f"{kind}-3": experiment}
+    soft, sharper = LARGE_SOFT, LARGE_SHARPER
     if kind == "uniform":
-        return {f"{kind}-3": in_stages(clipped(experiment), replace(LARGE_SOFT, steps=8000), LARGE_SHARPER, factor=1.3)}
-    return {f"{kind}-3": replace(experiment, after=replace(experiment, name=f"{name}-soft", training=LARGE_SOFT))}
-
-
-def clipped(experiment: Experiment) -> Experiment:
-    return replace(experiment, encoding=replace(cast(Any, experiment.encoding), reach=REACH))
-
-
-def three_digits(profile: str) -> Arms:
-    """Multipliers of 1 to 3 digits with uniform positions, sharpened on small canvases in turn, some of which 5 digits
-    fill. The stages are ours, so every profile has them."""
-    experiment = Experiment(
-        name="attempt-3",
-        task=Multiplication(3, 20),
-        data=ShortMultipliers(short(profile), tries=16),
-        encoding=encoding("uniform", profile),
-        architecture=Architecture(layers=5, width=128, heads=8),
-        testing=every_length(20, (8, 10)),
-    )
-    soft = replace(LARGE_SOFT, steps=12_000, batch=128, checkpoints=5)
-    sharper = replace(LARGE_SHARPER, steps=3000, batch=128, canvases=tuple(range(5, SMALL_CANVAS + 1)))
-    return {"uniform-3": in_stages(clipped(experiment), soft, sharper, factor=1.3)}
+        experiment = replace(experiment, encoding=replace(cast(Any, experiment.encoding), reach=REACH))
+        soft = replace(soft, steps=12_000, batch=128, canvases=(8,))
+        sharper = replace(sharper, steps=6000, batch=128, canvases=(5, 6, 7, 8, 20))
+    first = replace(experiment, name=f"{name}-soft", training=soft)
+    return {f"{kind}-3": replace(experiment, training=sharper, after=first)}
 
 
 def maps(profile: str) -> Arms:
@@ -187,22 +170,20 @@ RECIPES = [
            "Mult_RPE", FACTORS, seeds=SEEDS["relative"], curves="checkpoints"),
     Recipe("m2-upe", "Single-digit multiplier, uniform positions.", partial(product, "m2-upe", "uniform", grows=True),
            "Mult_UPE_set", FACTORS, seeds=SEEDS["uniform"], curves="checkpoints"),
-    Recipe("m1-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions.",
+    Recipe("m1-rpe-3", "Multipliers of 3 digits, relative positions.",
            partial(large_product, "m1-rpe-3", "relative"), "Mult3_RPE", seeds=SEEDS["relative-3"],
            curves="checkpoints", checkpoints="all"),
-    Recipe("m2-upe-3", "Long multipliers (3 digits, 2 in the cpu profile), uniform positions.",
+    Recipe("m2-upe-3", "Multipliers of 3 digits, uniform positions.",
            partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", seeds=SEEDS["uniform-3"],
            curves="checkpoints", checkpoints="all"),
-    Recipe("m3-ape-3", "Long multipliers (3 digits, 2 in the cpu profile), absolute positions, shifted copies.",
+    Recipe("m3-ape-3", "Multipliers of 3 digits, absolute positions, shifted copies.",
            partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=SEEDS["absolute-3"],
            curves="checkpoints", checkpoints="all"),
-    Recipe("m3-rpe-3", "Long multipliers (3 digits, 2 in the cpu profile), relative positions, shifted copies.",
+    Recipe("m3-rpe-3", "Multipliers of 3 digits, relative positions, shifted copies.",
            partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=SEEDS["relative-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("grown", "Single-digit multipliers, learned on a canvas of 8 and grown to 20, with each encoding.",
            grown_products, checks=FACTORS, seeds=range(15, 18), own_seeds={"uniform": SEEDS["uniform"]}),
-    Recipe("attempt-3", "Multipliers of 3 digits, uniform positions: learned on a canvas of 8, grown to 20.",
-           three_digits, seeds=SEEDS["uniform-3"]),
     Recipe("maps", "Positional vectors of every layer of the multiplication models, and their change from the start.",
            maps, "RPE_maps, CPE_maps, RPE3_maps, CPE3_maps", (), own_seeds=SEEDS, analysis="maps"),
     Recipe("text-mult", "Products anywhere in a text: by length, words and sentences.", text_multiply, "mult_text",
