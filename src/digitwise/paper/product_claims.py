@@ -56,7 +56,8 @@ def at_equal_level(e: Evidence, *recipes: str) -> list[OverSeeds]:
 
 
 @claim("M2-large", "For larger multipliers the advantage of uniform positions over relative ones grows.",
-       "at 8 digits, at equal accuracy at 5, uniform is above relative, and by more than with 1-digit multipliers", "m1-rpe", "m2-upe", "m1-rpe-3", "m2-upe-3")  # fmt: skip
+       "at 8 digits, at equal accuracy at 5, uniform is above relative, and by more than with 1-digit multipliers",
+       "m1-rpe", "m2-upe", "m1-rpe-3", "m2-upe-3")  # fmt: skip
 def larger_multiplier(e: Evidence) -> str:
     uniform, relative = at_equal_level(e, "m2-upe-3", "m1-rpe-3")
     small_uniform, small_relative = at_equal_level(e, "m2-upe", "m1-rpe")
