@@ -37,6 +37,9 @@ from digitwise.tasks import Multiplication, TextMultiplication
 PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
 #: The stages of a product.
 SOFT, SHARPER = replace(STAGE, steps=3000), replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=4.0)
+#: Where every distance of the canvas has its vector: a decay that leaves only those that are needed.
+DEEP_SOFT = replace(SOFT, optimizer="muon", rate=5e-3, steps=2400, table_decay=5.0)
+DEEP_SHARPER = replace(SHARPER, steps=1000, table_decay=5.0)
 SMALL_CANVAS = 8
 
 
@@ -47,7 +50,8 @@ def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
     What `grows` is trained on a smaller canvas, where pads are few. A likely reason why that helps: attention that
     finds nothing else goes to pads, and long numbers leave none. Relative and absolute positions have their canvas from
     the start, as in the paper: to grow gives all far distances to the multiplier one vector, which is what uniform
-    positions state (LOG.md).
+    positions state (LOG.md). They also have the paper's six layers: with three, relative positions find the multiplier
+    by its distance, and every place that training has not shown is wrong.
     """
     experiment = Experiment(
         name=name,
@@ -62,7 +66,8 @@ def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
         return {kind: in_profile(experiment, profile)}
     if grows:
         return {kind: in_stages(experiment, replace(SOFT, steps=4000), replace(SHARPER, steps=2000))}
-    return {kind: replace(experiment, training=SHARPER, after=replace(experiment, name=f"{name}-soft", training=SOFT))}
+    deep = replace(experiment, architecture=replace(SMALL, layers=6))
+    return {kind: replace(deep, training=DEEP_SHARPER, after=replace(deep, name=f"{name}-soft", training=DEEP_SOFT))}
 
 
 def grown_products(profile: str) -> Arms:
