@@ -320,16 +320,6 @@ def test_other_formats_are_refused(tmp_path):
         results.draw([curve("a", 900, 100)], tmp_path / "figure.xyz")
 
 
-@pytest.mark.parametrize(("profile", "digits"), [("cpu", 2), ("paper", 3)])
-def test_titles_say_how_long_the_multiplier_is(profile, digits):
-    def title(name):
-        experiment = next(iter(RECIPES[name].arms(profile).values()))
-        return maps.heading(RECIPES[name], maps.multiplier_digits(experiment))
-
-    assert title("m1-rpe-3") == f"{digits}-digit multipliers, relative positions"
-    assert title("a1") == "Addition, absolute positions"
-
-
 def test_maps_from_training_to_figures(tmp_path):
     found = reproduce("maps", "smoke", root=tmp_path)
     models = ("m1-rpe", "m1-rpe-3", "m2-upe", "m2-upe-3")
@@ -351,7 +341,7 @@ def drawn_figures(monkeypatch):
 def some_vectors(seed: int, layer: int, uniform: int = 0) -> dict:
     values = np.linspace(-2, 1, 4 * (5 + uniform)).reshape(-1, 4)
     norms = np.linalg.norm(values, axis=1).tolist()
-    return {"recipe": "m1-rpe", "seed": seed, "layer": layer, "multiplier": 1, "distances": [-2, -1, 0, 1, 2],
+    return {"recipe": "m1-rpe", "seed": seed, "layer": layer, "distances": [-2, -1, 0, 1, 2],
             "value": norms, "change": norms, "vectors": values.tolist()}  # fmt: skip
 
 

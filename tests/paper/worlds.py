@@ -143,7 +143,7 @@ def theory(name: str, measured: float) -> World:
 ON_20 = at("canvas20", 10, 0.98, 0.99, 0.98, arm="relative")
 RELATIVE, SHIFTED = at("a2", 10, 0.98, 0.99, 0.98), at("a3", 5, 1.0, 1.0, suite="shifted")
 FIRST, SECOND = [[-1, 0, 1]] * 3, [[1, -1, 0]] * 3
-BOTH_BACK, ONE_BACK = [[1, 0, 2], [-2, 0, -1]], [[1, 0, 2], [-1, 0, 1]]
+ALL_BACK, ONE_BACK = [[1, 0, 2, 3], [-2, 0, -1, -3]], [[1, 0, 2, 3], [-1, 0, 1, -2]]
 
 WORLDS: dict[str, dict[str, World]] = {
     "F1": {
@@ -223,9 +223,9 @@ WORLDS: dict[str, dict[str, World]] = {
         INCONCLUSIVE: layers({"m1-rpe": [FIRST, FIRST], "m2-upe": [FIRST, SECOND]}),
     },
     "maps-large": {
-        HOLDS: layers({"m1-rpe-3": [BOTH_BACK, BOTH_BACK], "m2-upe-3": [BOTH_BACK, BOTH_BACK]}),
-        FAILS: layers({"m1-rpe-3": [ONE_BACK, ONE_BACK], "m2-upe-3": [BOTH_BACK, BOTH_BACK]}),
-        INCONCLUSIVE: layers({"m1-rpe-3": [ONE_BACK, BOTH_BACK], "m2-upe-3": [BOTH_BACK, BOTH_BACK]}),
+        HOLDS: layers({"m1-rpe-3": [ALL_BACK, ALL_BACK], "m2-upe-3": [ALL_BACK, ALL_BACK]}),
+        FAILS: layers({"m1-rpe-3": [ONE_BACK, ONE_BACK], "m2-upe-3": [ALL_BACK, ALL_BACK]}),
+        INCONCLUSIVE: layers({"m1-rpe-3": [ONE_BACK, ALL_BACK], "m2-upe-3": [ALL_BACK, ALL_BACK]}),
     },
     "maps-dispersed": {
         HOLDS: dispersed((20.0, 22.0), (18.0, 16.0)),

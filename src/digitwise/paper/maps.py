@@ -5,7 +5,6 @@ the vectors, and how far training moved them. The vector of the distance i - j =
 one before it, its right neighbour.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from digitwise.encodings import Relative, Uniform
 from digitwise.models import Model
-from digitwise.paper import Recipe, arms, find
+from digitwise.paper import find
 from digitwise.plots import BLUE, QUIET, RED, SHADE, legend_below, new_figure, plural, save, seeds_and_median
 from digitwise.runs.engine import seeded
 from digitwise.runs.evaluation import load_model
@@ -46,7 +45,6 @@ def measure_maps(run: Run) -> Rows:
         ranked = offsets[np.argsort(-change[: len(offsets)], kind="stable")]
         rows.append({
             "recipe": experiment.name, "seed": experiment.seed, "checkpoint": step, "layer": layer,
-            "multiplier": multiplier_digits(experiment),
             "longest": [int(offset) for offset in ranked[:6]],
             "effective number": round(effective_number(change[: len(offsets)]), 3),
             "distances": offsets.tolist(),
@@ -99,23 +97,12 @@ def mean_number(layers: Rows) -> float:
     return sum(layer["effective number"] for layer in layers) / len(layers)
 
 
-def multiplier_digits(experiment: Experiment) -> int:
-    """Digits of the longest multiplier of the tests; 0 for sums."""
-    return max((kind.size for kind in experiment.task.kinds if kind.operator == "*"), default=0)
-
-
-def heading(recipe: Recipe, multiplier: int) -> str:
-    """The title of a recipe's figures, with as many digits of the multiplier as there were."""
-    return re.sub(r"^Long multipliers \(.*?\)", f"{multiplier}-digit multipliers", recipe.title)
-
-
 def draw_maps(rows: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
     """Two figures per model: the norms of its vectors by distance, and their values if the rows keep them."""
     drawn = []
     for name in dict.fromkeys(row["recipe"] for row in rows):
         mine = [row for row in rows if row["recipe"] == name]
-        digits = mine[0].get("multiplier") or multiplier_digits(next(iter(arms(name).values())))
-        title = heading(find(name), digits)
+        title = find(name).title
         drawn.append(_draw_norms(mine, folder / name, title))
         if kept := [row for row in mine if "vectors" in row]:
             drawn.append(_draw_vectors(kept, folder / f"{name}-vectors", title))

@@ -114,8 +114,7 @@ def draw(runs: Runs, recipe: Recipe, folder: Path) -> list[Path]:
     """The figures of a recipe: a curve for each arm, for each of several checkpoints, or for each kind of stratum."""
     group = next(iter(runs.values()))
     trained = group[0].experiment.trained_length
-    heading = maps.heading(recipe, maps.multiplier_digits(group[0].experiment))
-    title = f"{heading}\ntrained on at most {plural(trained, 'digit')}"
+    title = f"{recipe.title}\ntrained on at most {plural(trained, 'digit')}"
     if recipe.curves == "strata":
         return [
             _draw_strata(runs, suite, length, folder / f"{suite}{f'-{length}' * (len(lengths) > 1)}", title)
