@@ -96,6 +96,17 @@ def test_a_factor_is_folded_into_the_weights():
     torch.testing.assert_close(model(tokens, batch.coordinates), sharp, atol=1e-5, rtol=1e-5)
 
 
+def test_a_factor_changes_what_is_kept_and_not_how_it_is_trained(tmp_path):
+    kept = []
+    for factor in (1.0, 2.0):
+        run = Run.create(tmp_path / str(factor) / "a", replace(SMALL, training=replace(SHORT, factor=factor)))
+        train(run)
+        kept.append(last_weights(run))
+    plain, sharper = kept
+    for name, weights in plain.items():
+        assert torch.equal(sharper[name], weights * (2.0 if ".query." in name else 1.0)), name
+
+
 def test_sharpness_grows_geometrically_and_then_stays():
     training = Training(steps=300, sharpness=4.0)
     assert [training.sharpness_at(step) for step in (0, 100, 200, 299)] == pytest.approx([1, 2, 4, 4])

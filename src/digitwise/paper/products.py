@@ -93,7 +93,9 @@ LARGE_MODEL = Architecture(layers=5, width=128, heads=8)
 LARGE_SOFT = replace(
     PRODUCTS, decay=0.1, steps=7000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
 )
-LARGE_SHARPER = replace(LARGE_SOFT, optimizer="adamw", steps=1500, rate=2e-3, table_decay=1.0, sharpness=4.0)
+LARGE_SHARPER = replace(
+    LARGE_SOFT, optimizer="adamw", steps=1500, rate=2e-3, table_decay=1.0, sharpness=4.0, factor=1.3
+)
 REACH = 4
 """Distances beyond it share a vector, as in Shaw et al. (2018). A small canvas then shows every vector there is, and a
 large one has no distance that is new."""

@@ -36,8 +36,8 @@ class Training:
     """Draws that make up a batch. Where all problems of a draw have one kind and one greatest length (`data.downward`),
     several of them in a step tell more about where to go than one."""
     factor: float = 1.0
-    """All attention logits are multiplied by this before the first step. Long numbers spread attention over more digits
-    than any in training, and sharper attention spreads less (docs/why-it-decays.md)."""
+    """All attention logits of what is kept and tested are multiplied by this, those of training are not. Long numbers
+    spread attention over more digits than any in training; sharper attention spreads less (docs/why-it-decays.md)."""
     sharpness: float = 1.0
     """During the first two thirds of the steps the logits are multiplied by more and more, in the end by this. A
     network that is trained meanwhile keeps what it knows; one that is sharp from the first step learns less."""

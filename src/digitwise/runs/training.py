@@ -103,7 +103,6 @@ def _train(run: Run, progress: Progress, track: str) -> None:
         before = stage_before(run)
         if before is not None:
             _go_on(model, before, run, progress, track)
-        fold(model, training.factor)
     set_dropout(model, training.dropout)
     optimizer = OPTIMIZERS[training.optimizer](model, training.rate, training.decay, training.table_decay)
     if state is None and len(run.checkpoints()) > 1:
@@ -165,10 +164,11 @@ def _train(run: Run, progress: Progress, track: str) -> None:
             run.save_state({"step": step} | practice | {name: part.state_dict() for name, part in parts.items()})
 
     def keep(step: int) -> None:
-        """What is kept is tested: plain attention, with the factor on its logits inside the weights."""
+        """What is kept is tested: plain attention, with the factors on its logits inside the weights."""
         tested = copy.deepcopy(average.model)
         sharpen(tested, 1.0)
         fold(tested, training.sharpness_at(step))
+        fold(tested, training.factor)
         score = validate(tested, experiment)
         run.save_checkpoint(step, tested.state_dict(), score)
         engine.track(step, validation=score)
