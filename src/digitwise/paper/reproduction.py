@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from digitwise import theory
 from digitwise.paper import Recipe, controls, dependence, find, law_figures, leak, maps, proof
-from digitwise.paper.place_table import place_table
+from digitwise.paper.place_table import SUITES, place_table
 from digitwise.paper.recipes import Check
 from digitwise.paper.trained import Report, Runs, silent, spaced, train_recipe
 from digitwise.plots import plural
@@ -48,7 +48,7 @@ def reproduce(
     else:
         check(recipe, profile, every(runs), report)
         found = {
-            "by place": place_table(every(runs)) if any(c.suite == "places" for c in recipe.checks) else [],
+            "by place": place_table(every(runs)) if {c.suite for c in recipe.checks} >= SUITES else [],
             "last": side_by_side(runs, recipe, "last"),
             "best on validation": side_by_side(runs, recipe, "best"),
             "figures": [str(path) for path in draw(runs, recipe, folder)],
