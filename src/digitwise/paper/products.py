@@ -30,13 +30,13 @@ from digitwise.paper.recipes import (
     short,
 )
 from digitwise.paper.stages import STAGE, every_length, grown
-from digitwise.runs.experiment import Experiment, Training
+from digitwise.runs.experiment import Experiment
 from digitwise.tasks import Multiplication, TextMultiplication
 
 #: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
 PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
 #: The stages of a product.
-SOFT, SHARPER = replace(STAGE, steps=3000), replace(STAGE, steps=1500, rate=2e-3, dropout=0.05, sharpness=4.0)
+SOFT, SHARPER = replace(STAGE, steps=4000), replace(STAGE, steps=2000, rate=2e-3, dropout=0.05, sharpness=4.0)
 #: Where every distance of the canvas has its vector: a decay that leaves only those that are needed.
 DEEP_SOFT = replace(SOFT, optimizer="muon", rate=5e-3, steps=2400, table_decay=5.0)
 DEEP_SHARPER = replace(SHARPER, steps=1000, table_decay=5.0)
@@ -65,7 +65,7 @@ def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
     if profile == "paper":
         return {kind: in_profile(experiment, profile)}
     if grows:
-        return {kind: in_stages(experiment, replace(SOFT, steps=4000), replace(SHARPER, steps=2000))}
+        return {kind: in_stages(experiment)}
     deep = replace(experiment, architecture=replace(SMALL, layers=6))
     return {kind: replace(deep, training=DEEP_SHARPER, after=replace(deep, name=f"{name}-soft", training=DEEP_SOFT))}
 
@@ -79,13 +79,13 @@ def grown_products(profile: str) -> Arms:
     }
 
 
-def in_stages(experiment: Experiment, soft: Training, sharper: Training, factor: float = 2.0) -> Experiment:
+def in_stages(experiment: Experiment) -> Experiment:
     """First on a small canvas, then sharper there, then grown to the experiment's own."""
     task, testing, name = cast(Any, experiment.task), experiment.testing, experiment.name
     small = replace(experiment, task=replace(task, canvas=SMALL_CANVAS), testing=every_length(SMALL_CANVAS, (6, 7)))
-    one = replace(small, name=f"{name}-{SMALL_CANVAS}", training=soft)
-    two = replace(small, name=f"{name}-{SMALL_CANVAS}-sharp", training=sharper, after=one)
-    return grown(two, name, task.canvas, testing.validation_lengths, factor)
+    one = replace(small, name=f"{name}-{SMALL_CANVAS}", training=SOFT)
+    two = replace(small, name=f"{name}-{SMALL_CANVAS}-sharp", training=SHARPER, after=one)
+    return grown(two, name, task.canvas, testing.validation_lengths, factor=2.0)
 
 
 LARGE_MODEL = Architecture(layers=5, width=128, heads=8)
