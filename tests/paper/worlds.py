@@ -63,19 +63,20 @@ def no_carries(*at_19: float) -> World:
     return [*shorter, at("nocarry", 19, *at_19, suite="nocarry")]
 
 
+def above_1(recipe: str, length: int, *shares: float) -> Cell:
+    """Products with multipliers above 1."""
+    return Cell(recipe, length, shares, "factors", group="multiplier above 1")
+
+
 def products(absolute: Sequence[float], longer: Sequence[float]) -> World:
     return [
-        at("m1-ape", 5, 0.99, 0.99), Cell("m1-ape", 10, absolute),
-        at("m1-rpe", 5, 0.99, 0.99), at("m1-rpe", 10, 0.6, 0.7), Cell("m1-rpe", 15, longer),
+        above_1("m1-ape", 5, 0.99, 0.99), above_1("m1-ape", 10, *absolute),
+        above_1("m1-rpe", 5, 0.99, 0.99), above_1("m1-rpe", 10, 0.6, 0.7), above_1("m1-rpe", 15, *longer),
     ]  # fmt: skip
 
 
 def two_encodings(**shares: Sequence[float]) -> World:
-    """Products of 10 digits with multipliers above 1."""
-    return [
-        Cell(recipe.replace("_", "-"), 10, found, "factors", group="multiplier above 1")
-        for recipe, found in shares.items()
-    ]
+    return [above_1(recipe.replace("_", "-"), 10, *found) for recipe, found in shares.items()]
 
 
 def at_8_digits(**shares: float) -> World:
