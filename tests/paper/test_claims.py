@@ -182,6 +182,11 @@ def test_models_are_compared_where_they_first_reach_the_level_of_the_weakest(res
     assert shown == [last["m2-upe-3"], f"step {early}"] * 2 + [last["m2-upe"], last["m1-rpe"]] * 2
 
 
+def test_models_of_unequal_accuracy_are_not_compared(results):
+    results.write([*WORLDS["M3"][HOLDS][2:], Cell("m2-upe-3", 5, [0.97]), Cell("m2-upe-3", 8, [0.97])])
+    assert {claim.name: claim for claim in CLAIMS}["M3"].verdict(Evidence(results.root))["verdict"] == INCONCLUSIVE
+
+
 def test_every_file_is_read_once(results, monkeypatch):
     for worlds in WORLDS.values():
         results.write(worlds[HOLDS])
