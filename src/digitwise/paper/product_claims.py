@@ -9,17 +9,7 @@ from functools import partial
 
 from digitwise.counts import Numbered, OverSeeds
 from digitwise.paper import maps
-from digitwise.paper.evidence import (
-    HOLDS,
-    INCONCLUSIVE,
-    Claims,
-    Evidence,
-    above,
-    all_of,
-    at_least,
-    at_most,
-    within,
-)
+from digitwise.paper.evidence import INCONCLUSIVE, Claims, Evidence, above, all_of, at_least, at_most, within
 
 ABOUT_PRODUCTS = Claims()
 claim = ABOUT_PRODUCTS.add
@@ -58,15 +48,15 @@ def relative_above_absolute(e: Evidence) -> str:
 EQUAL = 0.05
 
 
-def at_equal_level(e: Evidence, *recipes: str) -> tuple[str, list[OverSeeds]]:
+def at_equal_level(e: Evidence, *recipes: str) -> tuple[bool, list[OverSeeds]]:
     """Accuracy at 8 digits where accuracy at 5, in distribution, is the same: the level that all models reach, and of
-    each the first checkpoint that reaches it. If such a one is more than `EQUAL` above the level, nothing is shown."""
+    each the first checkpoint that reaches it. Before it stands whether all are within `EQUAL` of that level: if not, the
+    comparison shows nothing."""
     reached = {recipe: e.by_checkpoint(recipe, 5) for recipe in recipes}
     level = min(max(accuracies.values()) for accuracies in reached.values())
     first = {name: str(min(step for step, accuracy in reached[name].items() if accuracy >= level)) for name in recipes}
     levels = [e.accuracy(recipe, 5, checkpoint=step).median for recipe, step in first.items()]
-    verdict = HOLDS if max(levels) - level <= EQUAL else INCONCLUSIVE
-    return verdict, [e.accuracy(recipe, 8, checkpoint=step) for recipe, step in first.items()]
+    return max(levels) - level <= EQUAL, [e.accuracy(recipe, 8, checkpoint=step) for recipe, step in first.items()]
 
 
 @claim("M2-large", "For larger multipliers the advantage of uniform positions over relative ones grows.",
@@ -76,7 +66,7 @@ def larger_multiplier(e: Evidence) -> str:
     fair, (uniform, relative) = at_equal_level(e, "m2-upe-3", "m1-rpe-3")
     small_fair, (small_uniform, small_relative) = at_equal_level(e, "m2-upe", "m1-rpe")
     grows = at_least((uniform - relative) - (small_uniform - small_relative), 0.0)
-    return all_of(fair, small_fair, above(uniform, relative), grows)
+    return all_of(above(uniform, relative), grows) if fair and small_fair else INCONCLUSIVE
 
 
 @claim("M3", "Shifted copies do not replace uniform positions.",
@@ -84,7 +74,7 @@ def larger_multiplier(e: Evidence) -> str:
        "and more than 10 points above absolute with copies", "m2-upe-3", "m3-rpe-3", "m3-ape-3")  # fmt: skip
 def m3(e: Evidence) -> str:
     fair, (uniform, relative, absolute) = at_equal_level(e, "m2-upe-3", "m3-rpe-3", "m3-ape-3")
-    return all_of(fair, above(uniform, relative), above(uniform, absolute, 0.1))
+    return all_of(above(uniform, relative), above(uniform, absolute, 0.1)) if fair else INCONCLUSIVE
 
 
 @claim("maps", "The vector of the previous place stands out in every layer.",
