@@ -50,8 +50,8 @@ EQUAL = 0.05
 
 def at_equal_level(e: Evidence, *recipes: str) -> tuple[bool, list[OverSeeds]]:
     """Accuracy at 8 digits where accuracy at 5, in distribution, is the same: the level that all models reach, and of
-    each the first checkpoint that reaches it. Before it stands whether all are within `EQUAL` of that level: if not, the
-    comparison shows nothing."""
+    each the first checkpoint that reaches it. Before it stands whether all are within `EQUAL` of that level: if not,
+    nothing is shown."""
     reached = {recipe: e.by_checkpoint(recipe, 5) for recipe in recipes}
     level = min(max(accuracies.values()) for accuracies in reached.values())
     first = {name: str(min(step for step, accuracy in reached[name].items() if accuracy >= level)) for name in recipes}
