@@ -45,6 +45,7 @@ def relative_above_absolute(e: Evidence) -> str:
     return above(more_than_copies(e, "m1-rpe"), more_than_copies(e, "m1-ape"))
 
 
+#: How far apart accuracies may be to count as equal.
 EQUAL = 0.05
 
 

@@ -50,8 +50,8 @@ def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
     What `grows` is trained on a smaller canvas, where pads are few. A likely reason why that helps: attention that
     finds nothing else goes to pads, and long numbers leave none. Relative and absolute positions have their canvas from
     the start, as in the paper: to grow gives all far distances to the multiplier one vector, which is what uniform
-    positions state (LOG.md). They also have the paper's six layers, and Muon: with AdamW
-    relative positions find the multiplier by its distance, and every place that training has not shown is wrong.
+    positions state (LOG.md). They also have the paper's six layers, and Muon: with AdamW relative positions find the
+    multiplier by its distance, and every place that training has not shown is wrong.
     """
     experiment = Experiment(
         name=name,
@@ -124,7 +124,7 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     soft, sharper = LARGE_SOFT, LARGE_SHARPER
     if kind == "uniform":
         experiment = replace(experiment, encoding=replace(cast(Any, experiment.encoding), reach=REACH))
-        soft = replace(soft, steps=12_000, batch=128, canvases=(8,))
+        soft = replace(soft, steps=12_000, batch=128, canvases=(SMALL_CANVAS,))
         sharper = replace(sharper, steps=6000, batch=128, canvases=(5, 6, 7, 8, 20))
     first = replace(experiment, name=f"{name}-soft", training=soft)
     return {f"{kind}-3": replace(experiment, training=sharper, after=first)}
