@@ -166,7 +166,7 @@ def all_in_one(profile: str) -> Arms:
 #: Seeds by arm, for the recipes that report them and for the maps of their vectors.
 SEEDS = {
     "absolute": range(12, 15), "relative": range(12, 15), "uniform": range(15, 20), "relative-3": (10,),
-    "uniform-3": (10,), "absolute-3": (10,),
+    "uniform-3": (10, 11), "absolute-3": (10,),
 }  # fmt: skip
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
