@@ -106,7 +106,8 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
 
     Uniform positions clip their distances. So their batches can stand on small canvases, which take half as long, and
     while logits grow on some that 5 digits fill. The others need the whole canvas in every step: relative ones tell
-    the digits of the multiplier apart by far distances, and copies need room.
+    the digits of the multiplier apart by far distances, and copies need room. With copies they also have fewer and
+    smaller steps, for time.
     """
     paper = profile == "paper"
     base = Shifted(short(profile)) if shifted else short(profile)
@@ -122,10 +123,12 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
     if paper:
         return {f"{kind}-3": experiment}
     soft, sharper = LARGE_SOFT, LARGE_SHARPER
+    if not shifted:
+        soft, sharper = replace(soft, steps=12_000, batch=128), replace(sharper, batch=128)
     if kind == "uniform":
         experiment = replace(experiment, encoding=replace(cast(Any, experiment.encoding), reach=REACH))
-        soft = replace(soft, steps=12_000, batch=128, canvases=(SMALL_CANVAS,))
-        sharper = replace(sharper, steps=6000, batch=128, canvases=(5, 6, 7, 8, 20))
+        soft = replace(soft, canvases=(SMALL_CANVAS,))
+        sharper = replace(sharper, steps=6000, canvases=(5, 6, 7, 8, 20))
     first = replace(experiment, name=f"{name}-soft", training=soft)
     return {f"{kind}-3": replace(experiment, training=sharper, after=first)}
 
@@ -165,8 +168,8 @@ def all_in_one(profile: str) -> Arms:
 
 #: Seeds by arm, for the recipes that report them and for the maps of their vectors.
 SEEDS = {
-    "absolute": range(12, 15), "relative": range(12, 15), "uniform": range(15, 20), "relative-3": (10,),
-    "uniform-3": (10, 11), "absolute-3": (10,),
+    "absolute": range(12, 15), "relative": range(12, 15), "uniform": range(15, 20), "relative-3": (11,),
+    "uniform-3": (10,), "copies-3": (10,),
 }  # fmt: skip
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
@@ -186,10 +189,10 @@ RECIPES = [
            partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", seeds=SEEDS["uniform-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("m3-ape-3", "Multipliers of 3 digits, absolute positions, shifted copies.",
-           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=SEEDS["absolute-3"],
+           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=SEEDS["copies-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("m3-rpe-3", "Multipliers of 3 digits, relative positions, shifted copies.",
-           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=SEEDS["relative-3"],
+           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=SEEDS["copies-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("grown", "Single-digit multipliers, learned on a canvas of 8 and grown to 20, with each encoding.",
            grown_products, checks=FACTORS, seeds=range(15, 18), own_seeds={"uniform": SEEDS["uniform"]}),
