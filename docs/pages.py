@@ -28,7 +28,7 @@ from digitwise.comparison.running import works
 from digitwise.comparison.setting import LONG, TRAINED, setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
-from digitwise.paper.claims import CLAIMS
+from digitwise.paper.claims import CLAIMS, stated
 from digitwise.paper.place_table import place_table
 from digitwise.paper.prediction import predict_run
 from digitwise.paper.reproduction import side_by_side
@@ -305,7 +305,7 @@ def claims(argument: str) -> str:
     """Every claim with its verdict and the numbers behind it, after the rule that makes a verdict."""
     lines = [RULE, "| claim | the paper's finding | judged here | verdict | measured |", "|---|---|---|---|---|"]
     for claim in CLAIMS.verdicts(ROOT / argument):
-        measured = "; ".join(map(numbers, claim["measured"][:6])) or claim.get("why", "")
+        measured = "; ".join(map(stated, claim["measured"][:6])) or claim.get("why", "")
         if len(claim["measured"]) > 6:
             measured += f"; and {len(claim['measured']) - 6} more (`digitwise claims --json`)"
         verdict = f"**{claim['verdict']}**" + ", one seed" * claim["one seed"]
@@ -313,23 +313,12 @@ def claims(argument: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-RULE = f"""A number is the median over seeds, with its 95 % interval over seeds, then every seed. One seed has its
-Wilson interval. Below {MANY_SEEDS} seeds the interval reaches from the lowest to the highest bound of the seeds' own
-intervals, and a difference of two methods takes every pair of their seeds. From {MANY_SEEDS} seeds on it is a bootstrap
-over seeds and problems. "one seed" marks a verdict of which at least one number comes from a single training.
+RULE = f"""A number is a median over seeds, then comes a range in brackets, then every seed. The range of one seed is
+its 95 % Wilson interval. Of several it reaches from the lowest to the highest bound of the seeds' own intervals, and a
+difference of two methods takes every pair of their seeds. From {MANY_SEEDS} seeds on the number is the mean, and the
+range its 95 % interval, a bootstrap over seeds and problems. "one seed" marks a verdict of which at least one number
+comes from a single training.
 """
-
-
-def numbers(row: dict[str, Any]) -> str:
-    """One number of a claim; a row of the theory table has a range instead of seeds' values."""
-    if "mean" in row:
-        (low, high), seeds = row["must lie in"], plural(len(row["seeds"]), "seed")
-        return f"{row['what']}: {row['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}], {seeds}"
-    low, high = row["interval"]
-    values = ", ".join(f"{seed['value']:.4g}" for seed in row["seeds"].values())
-    seeds = f"seeds {values}" if len(row["seeds"]) > 1 else "one seed"
-    interval = f" [{low:.4g}, {high:.4g}]" if low < high else ""  # a measure of weights has no error of its own
-    return f"{row['what']}: {row['median']:.4g}{interval}, {seeds}"
 
 
 def bench(argument: str) -> str:

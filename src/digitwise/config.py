@@ -37,6 +37,8 @@ GROUPS = {
 }
 LENGTH = ("max_length", "length")
 """Fields that say how long numbers are: the same thing under two names."""
+SHARED = ("encoding", "architecture", "seed")
+"""Fields that all stages of an experiment have in common: those of the last one count."""
 _FILES: dict[str, str] = {}  # from the name that a file got as a module to its path, as it was given
 _LOADED: dict[str, Any] = {}  # by name; the last one of a name wins
 
@@ -82,22 +84,21 @@ def override(config: Any, changes: Mapping[str, str], choices: Mapping[str, Mapp
     """
     # Whole objects first, so that `--encoding relative --encoding.reach 8` works in either order.
     for name, text in sorted(changes.items(), key=lambda change: change[0].rpartition(".")[2] not in choices):
-        config = _set(config, _find(config, name), text, choices)
+        config = _set(config, find_field(config, name), text, choices)
     return config
 
 
 def paths(config: Any, prefix: str = "") -> list[str]:
     """Dotted names of all fields, outer ones first."""
     out = []
-    for f in fields(config):
-        out.append(prefix + f.name)
-        value = getattr(config, f.name)
-        if is_dataclass(value):
-            out += paths(value, f"{prefix}{f.name}.")
+    for name in (f.name for f in fields(config) if not (prefix.endswith("after.") and f.name in SHARED)):
+        value = getattr(config, name)
+        out += [prefix + name, *(paths(value, f"{prefix}{name}.") if is_dataclass(value) else ())]
     return out
 
 
-def _find(config: Any, name: str) -> str:
+def find_field(config: Any, name: str) -> str:
+    """Return the dotted name of the field that a name, whose leading parts may be left out, stands for."""
     name = name.replace("-", "_")
     known = paths(config)
     matches = [path for path in known if path == name] or [path for path in known if path.endswith(f".{name}")]

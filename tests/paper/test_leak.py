@@ -41,3 +41,12 @@ def test_a_mask_takes_far_digits_away_and_leaves_the_rest(model_and_batch):
     assert far_share(masked, batch, near=2).max() == 0
     assert all(np.allclose(layer.sum(-1), 1, atol=1e-5) for layer in attention(masked, batch))
     assert far_share(model, batch, near=2).max() > 0.01, "the model itself stays as it was"
+
+
+def test_no_token_passes_on_what_the_others_may_not_see(model_and_batch):
+    """The sign has no place, and reads the overflow: it may look as far as the highest place does."""
+    model, batch = model_and_batch
+    hidden = near_only(model, batch, reach=2).vectors.mask_BHNN[0, 0].isinf().sum(-1)
+    (sign,) = np.flatnonzero(batch.coordinates.place < 0)
+    (highest,) = np.flatnonzero((batch.coordinates.operand == 0) & (batch.coordinates.place == 8))
+    assert hidden[sign] >= hidden[highest] > 0

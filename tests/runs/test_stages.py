@@ -7,16 +7,17 @@ import pytest
 import torch
 from small import SMALL
 
-from digitwise.encodings import Absolute, ByColumn, ByPlace, Relative, Uniform
+from digitwise.encodings import Absolute, ByColumn, ByPlace, Relative, Sum, Uniform
 from digitwise.models.attention import fold, sharpen
 from digitwise.paper import stages
 from digitwise.rng import generator
 from digitwise.runs.evaluation import load_model
 from digitwise.runs.experiment import Experiment, Training
 from digitwise.runs.folder import Run
-from digitwise.runs.places import stage_before
+from digitwise.runs.places import seconds, stage_before
 from digitwise.runs.source import Source
 from digitwise.runs.training import Stopped, train
+from digitwise.runs.written import changed
 from digitwise.tasks import Addition, Arithmetic, Multiplication
 
 SHORT = replace(SMALL.training, steps=6, checkpoints=2, save_seconds=0.0)
@@ -110,6 +111,10 @@ def test_a_factor_changes_what_is_kept_and_not_how_it_is_trained(tmp_path):
 def test_sharpness_grows_geometrically_and_then_stays():
     training = Training(steps=300, sharpness=4.0)
     assert [training.sharpness_at(step) for step in (0, 100, 200, 299)] == pytest.approx([1, 2, 4, 4])
+    faster = replace(training, sharpened=1 / 3)
+    assert [faster.sharpness_at(step) for step in (0, 50, 100, 299)] == pytest.approx([1, 2, 4, 4])
+    with pytest.raises(ValueError, match="sharpened must be a share"):
+        replace(training, sharpened=0.0)
 
 
 def test_a_checkpoint_of_a_sharpened_stage_is_plain_attention(tmp_path):
@@ -161,7 +166,7 @@ def on_canvases(*canvases: int, **more) -> Experiment:
     return replace(SMALL, **{"task": Addition(8), "encoding": Relative(reach=3), "training": training} | more)
 
 
-def test_batches_stand_on_canvases_in_turn(tmp_path):
+def test_each_batch_stands_on_one_of_the_canvases(tmp_path):
     experiment = on_canvases(5, 6, 8)
     source = Source(experiment)
     widths = [source.batch(step).tokens.shape[1] for step in range(40)]
@@ -192,11 +197,51 @@ def test_canvases_that_cannot_be_are_refused(refused, why):
         refused()
 
 
-def test_an_encoding_that_cannot_grow_says_so(tmp_path):
-    first = replace(SMALL, name="first", task=Addition(6), encoding=ByPlace())
-    run = Run.create(tmp_path / "x" / "a", replace(first, name="x", task=Addition(8), after=first))
-    with pytest.raises(ValueError, match="ByPlace does not say how its vectors move"):
-        train(run)
+@pytest.mark.parametrize(
+    ("encoding", "why"),
+    [(ByPlace(), "ByPlace does not say how its vectors move"), (Sum((Absolute(), Relative())), "cannot be moved")],
+)
+def test_an_encoding_that_cannot_grow_says_so_before_anything_is_trained(encoding, why, tmp_path):
+    first = replace(SMALL, name="first", task=Addition(6), encoding=encoding)
+    with pytest.raises(ValueError, match=why):
+        Run.create(tmp_path / "x" / "a", replace(first, name="x", task=Addition(8), after=first))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_number_that_grows_shares_the_uniform_vector_of_its_highest_place():
+    small, large = (replace(SMALL, task=Addition(n), encoding=Uniform(deviation=0.02)).build() for n in (6, 9))
+    large.grow_from(small, coordinates(6), coordinates(9))
+    mine, theirs = large.vectors.tables[0][-9:], small.vectors.tables[0][-6:]
+    assert torch.equal(mine[:6], theirs) and torch.equal(mine[6:], theirs[-1:].expand(3, -1))
+
+
+@pytest.mark.parametrize("task", [Multiplication(1, 9), Addition(5)])
+def test_a_stage_has_the_problems_of_the_one_before_on_no_smaller_canvas(task):
+    first = replace(SMALL, name="first", task=Addition(6), testing=replace(SMALL.testing, lengths=(2,)))
+    with pytest.raises(ValueError, match="only the canvas may differ, and it may only grow"):
+        replace(first, name="x", task=task, after=first)
+
+
+def test_stages_of_a_run_in_a_folder_of_ones_own_stay_beside_it(tmp_path):
+    run = Run.create(tmp_path / "runs" / "mine", staged())
+    train(run)
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"mine", "mine-second", "mine-second-first"}
+    assert [path.name for path in tmp_path.iterdir()] == ["runs"] and seconds(run) > run.seconds()
+
+
+@pytest.mark.parametrize("change", ["rate", "sharpness", "batch", "data.max_length"])
+def test_a_change_of_a_stage_without_steps_is_refused(change):
+    with pytest.raises(ValueError, match="third has no steps of training; try --after"):
+        changed(staged(), {change: "2"})
+    assert changed(staged(), {"factor": "3"}).training.factor == 3
+    assert changed(staged(), {"steps": "5", "batch": "2"}).training.batch == 2
+    assert changed(staged(), {"after.training.rate": "0.5"}).after.training.rate == 0.5
+
+
+@pytest.mark.parametrize("field", ["encoding.deviation", "architecture.width", "seed"])
+def test_what_all_stages_share_cannot_be_changed_in_one(field):
+    with pytest.raises(ValueError, match=f"no field 'after.{field}'"):
+        changed(staged(), {f"after.{field}": "1"})
 
 
 def test_positional_vectors_decay_on_their_own():

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def train(options: argparse.Namespace) -> int | None:
-    from digitwise.config import describe, did_you_mean, override
+    from digitwise.config import describe, did_you_mean
     from digitwise.paper import arms
     from digitwise.runs.folder import Run, is_main_process, refuse_taken
     from digitwise.runs.places import home, seconds
     from digitwise.runs.tracking import refuse_tracker
     from digitwise.runs.training import Stopped
     from digitwise.runs.training import train as run_training
-    from digitwise.runs.written import CHOICES
+    from digitwise.runs.written import changed
 
     refuse_tracker(options.track)
     if options.resume is not None:
@@ -43,7 +43,7 @@ def train(options: argparse.Namespace) -> int | None:
         if not chosen:
             raise ValueError(f"recipe {options.recipe} trains no model: digitwise reproduce {options.recipe}")
         chosen = {arm: e for arm, e in chosen.items() if options.arm in (None, arm)}
-        experiments = {arm: override(e, options.changes, CHOICES) for arm, e in chosen.items()}
+        experiments = {arm: changed(e, options.changes) for arm, e in chosen.items()}
         if options.until_proven:
             experiments = {arm: proof.until_proven(e) for arm, e in experiments.items()}
         if options.show:

@@ -75,7 +75,7 @@ def check_lines(report: dict[str, Any]) -> str:
 
 def claims(options: argparse.Namespace) -> None:
     """One block per claim: its verdict, the paper's sentence, what is judged here, and the numbers."""
-    from digitwise.paper.claims import CLAIMS
+    from digitwise.paper.claims import CLAIMS, stated
 
     hint = "digitwise reproduce a2 makes some there; the committed ones are judged with --out results/cpu"
     if not options.out.is_dir():
@@ -87,7 +87,7 @@ def claims(options: argparse.Namespace) -> None:
     document = [row | {"folder": str(options.out), "profile": options.profile} for row in found]
     rows = [
         {"claim": row["claim"], "verdict": marked(row), "paper": row["paper"], "judged": row["judged"],
-         "measured": "; ".join(map(in_words, row["measured"])), "command": row["command"], "folder": row["folder"]}
+         "measured": "; ".join(map(stated, row["measured"])), "command": row["command"], "folder": row["folder"]}
         for row in document
     ]  # fmt: skip
     if options.json or options.csv:
@@ -100,20 +100,9 @@ def claims(options: argparse.Namespace) -> None:
             continue
         more = len(row["measured"]) - SHOWN
         print(f"    judged: {row['judged']}")
-        print("".join(f"    {in_words(number)}\n" for number in row["measured"][:SHOWN]), end="")
+        print("".join(f"    {stated(number)}\n" for number in row["measured"][:SHOWN]), end="")
         print(f"    and {more} more numbers: digitwise claims --json\n" * (more > 0), end="")
     print(f"judged by {options.out}, profile {options.profile}: {len(judged)} of {len(found)} claims have results")
-
-
-def in_words(number: dict[str, Any]) -> str:
-    """One number behind a verdict; a row of the theory table has a range that it must lie in."""
-    if "mean" in number:
-        low, high = number["must lie in"]
-        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}]"
-    low, high = number["interval"]
-    values = ", ".join(f"{seed['value']:.4g}" for seed in number["seeds"].values())
-    seeds = f"seeds {values}" if len(number["seeds"]) > 1 else "one seed"
-    return f"{number['what']}: {number['median']:.4g}" + f" [{low:.4g}, {high:.4g}]" * (low < high) + f", {seeds}"
 
 
 def marked(claim: dict[str, Any]) -> str:

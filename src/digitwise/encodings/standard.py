@@ -154,10 +154,12 @@ class Uniform(Pairwise):
         return torch.where(coordinates.operand == self.operand, uniform, relative.classes(coordinates, extent))
 
     def origins(self, before: Coordinates, now: Coordinates) -> Tensor:
-        """Distances move as those of `Relative` do, and uniform vectors stay what they are."""
+        """Distances move as those of `Relative` do, and uniform vectors stay what they are. Where the number itself
+        grows, as in sums, its new places take the vector of the highest one."""
         relative = Relative(reach=self.reach).origins(before, now)
         first = 2 * int(before.position.max()) + 1
-        return torch.cat([relative, first + torch.arange(int((now.operand == self.operand).sum()))])
+        places, known = (int((tokens.operand == self.operand).sum()) for tokens in (now, before))
+        return torch.cat([relative, first + torch.arange(places).clamp(max=known - 1)])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from digitwise.data import SUITES
 from digitwise.machines import certificate
 from digitwise.pages.document import Document, Figure, Heading, Table, Text
 from digitwise.paper import RECIPES, Recipe, kept, reproduction
-from digitwise.paper.claims import CLAIMS
+from digitwise.paper.claims import CLAIMS, stated
 from digitwise.paper.evidence import NOT_RUN
 from digitwise.plots import drawn_as, plural
 from digitwise.runs import results
@@ -129,17 +129,12 @@ def _summary(verdicts: Sequence[dict[str, Any]]) -> str:
 
 
 def _claim(row: dict[str, Any]) -> dict[str, str]:
-    numbers = [_number(number) for number in row["measured"][:NUMBERS]]
+    numbers = [stated(number) for number in row["measured"][:NUMBERS]]
     more = len(row["measured"]) - NUMBERS
     measured = "; ".join([*numbers, *([f"and {more} more"] if more > 0 else [])]) or row.get("why", "")
     verdict = f"{row['verdict']}, one seed" if row["one seed"] else row["verdict"]
     return {"claim": row["claim"], "verdict": verdict, "the paper's finding": row["paper"],
             "judged here": row["judged"], "measured": measured}  # fmt: skip
-
-
-def _number(number: dict[str, Any]) -> str:
-    value, (low, high) = number.get("median", number.get("mean")), number.get("interval") or number["must lie in"]
-    return f"{number['what']}: {value:.4g} [{low:.4g}, {high:.4g}]"
 
 
 def _recipe(root: Path, recipe: Recipe, profile: str, folder: Path) -> Iterator[Heading | Text | Figure | Table]:

@@ -7,11 +7,26 @@ The rule for all verdicts was changed after they had been seen too: an interval 
 all problems of all seeds, and of point estimates (LOG.md lists what that changed).
 """
 
+import math
 from functools import partial
+from typing import Any
 
-from digitwise.counts import Numbered, OverSeeds
+from digitwise.counts import MANY_SEEDS, Numbered, OverSeeds
 from digitwise.paper import dependence
-from digitwise.paper.evidence import Claims, Evidence, above, all_of, at_least, at_most, most_of, proposition, within
+from digitwise.paper.evidence import (
+    FAILS,
+    HOLDS,
+    INCONCLUSIVE,
+    Claims,
+    Evidence,
+    NotRun,
+    above,
+    all_of,
+    at_least,
+    at_most,
+    most_of,
+    within,
+)
 from digitwise.paper.product_claims import ABOUT_PRODUCTS
 
 CLAIMS = Claims()
@@ -167,9 +182,36 @@ def c3(e: Evidence) -> str:
 
 CLAIMS += ABOUT_PRODUCTS
 
+
+def proposition(evidence: Evidence, name: str) -> str:
+    """A row of the theory table brings its own interval, in which the mean over seeds must lie (`theory/rows.py`). A
+    mean that is not a number decides nothing."""
+    row = next((row for row in evidence.rows("theory") if row["name"] == name), None)
+    if row is None:
+        raise NotRun(f"theory has no row {name}")
+    evidence.shown.append({
+        "what": row["statement"], "prediction": row["prediction"], "mean": row["measured"],
+        "must lie in": row["interval"], "seeds": row["seeds"],
+    })  # fmt: skip
+    return INCONCLUSIVE if math.isnan(row["measured"]) else HOLDS if row["verdict"] == "holds" else FAILS
+
+
 for number, row, statement in (
     ("T1", "theory-ape", "Linear attention with absolute positions: unseen positions learn nothing."),
     ("T2", "theory-ape-shifts", "With shifted copies the error has a floor."),
     ("T3", "theory-rpe", "With relative positions the loss goes to zero everywhere."),
 ):
     claim(number, statement, f"row {row} of the theory table", "theory")(partial(proposition, name=row))
+
+
+def stated(number: dict[str, Any]) -> str:
+    """One number behind a verdict. From many seeds on the range is that of the mean (`counts`); a row of the theory
+    table has a range that its mean must lie in."""
+    if "must lie in" in number:
+        low, high = number["must lie in"]
+        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}]"
+    low, high = number["interval"]
+    values = [f"{seed['value']:.4g}" for seed in number["seeds"].values()]
+    seeds = f"seeds {', '.join(values)}" if len(values) > 1 else "one seed"
+    shown = f"mean {number['mean']:.4g}" if len(values) >= MANY_SEEDS else f"{number['median']:.4g}"
+    return f"{number['what']}: {shown}" + f" [{low:.4g}, {high:.4g}]" * (low < high) + f", {seeds}"

@@ -1,15 +1,14 @@
 """Judging counts: what a claim may ask of results, and how an interval becomes a verdict."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from digitwise.counts import Count, Numbered, OverSeeds, WeightedSum, merge, value_of
-from digitwise.paper import arms
+from digitwise.paper import Arms, arms
 from digitwise.runs.experiment import Experiment
 from digitwise.runs.folder import Run
 from digitwise.runs.places import home
@@ -100,13 +99,22 @@ class Evidence:
         return self.show(what, OverSeeds(method, {seed: value(rows) for seed, rows in by_seed.items()}))
 
     def rows(self, recipe: str) -> Rows:
-        """What a recipe measured on weights."""
+        """What a recipe measured on weights, those of other profiles and other stages left out."""
         if recipe not in self._rows:
-            self._rows[recipe] = load_measured(self.root / recipe)
+            found = load_measured(self.root / recipe)
+            self._rows[recipe] = found and [row for row in found if self._belongs(row, arms(recipe, self.profile))]
         rows = self._rows[recipe]
         if rows is None:
             raise NotRun(f"{recipe} has not been run")
         return rows
+
+    def _belongs(self, row: dict[str, Any], chosen: Arms) -> bool:
+        """Whether the run that was measured, if it is there, was trained as the recipe says."""
+        folder = self.root / row.get("run", "")
+        if not (folder / "config.json").exists():
+            return True
+        arm = folder.name.rpartition("-seed")[0]
+        return arm in chosen and _trained_alike(Run.open(folder).experiment, chosen[arm])
 
     def runs(self, recipe: str, arm: str = "") -> list[ReadOnce]:
         """The finished runs of an arm, one per seed. A recipe with one arm needs no name of it."""
@@ -124,10 +132,11 @@ class Evidence:
         return self._runs[folder / arm]
 
     def show(self, what: str, number: OverSeeds) -> OverSeeds:
-        """Remember a number: the median over seeds, the interval over seeds, and every seed with its own interval."""
+        """Remember a number: median and mean over seeds, the interval over seeds, every seed with its own interval."""
         counts = [measured for measured in number.by_seed.values() if isinstance(measured, Count)]
         self.shown.append({
-            "what": what, "median": round(number.median, 4), "interval": rounded(number.interval),
+            "what": what, "median": round(number.median, 4), "mean": round(fmean(number.values), 4),
+            "interval": rounded(number.interval),
             "seeds": {str(seed): _own(measured) for seed, measured in number.by_seed.items()},
             **({"problems per seed": min(count.tried for count in counts)} if counts else {}),
         })  # fmt: skip
@@ -185,19 +194,6 @@ def most_of(*verdicts: str) -> str:
     if 2 * verdicts.count(HOLDS) > len(verdicts):
         return HOLDS
     return FAILS if 2 * verdicts.count(FAILS) >= len(verdicts) else INCONCLUSIVE
-
-
-def proposition(evidence: Evidence, name: str) -> str:
-    """A row of the theory table brings its own interval, in which the mean over seeds must lie (`theory/rows.py`). A
-    mean that is not a number decides nothing."""
-    row = next((row for row in evidence.rows("theory") if row["name"] == name), None)
-    if row is None:
-        raise NotRun(f"theory has no row {name}")
-    evidence.shown.append({
-        "what": row["statement"], "prediction": row["prediction"], "mean": row["measured"],
-        "must lie in": row["interval"], "seeds": row["seeds"],
-    })  # fmt: skip
-    return INCONCLUSIVE if math.isnan(row["measured"]) else HOLDS if row["verdict"] == "holds" else FAILS
 
 
 Judge = Callable[[Evidence], str]

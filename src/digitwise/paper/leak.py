@@ -34,7 +34,8 @@ class NearOnly(Vectors):
     def __init__(self, inner: Vectors, batch: Batch, reach: int):
         super().__init__()
         self.inner = inner
-        place_N, digit_BN = batch.coordinates.place, (batch.tokens < PAD) & (batch.coordinates.operand >= 0)
+        where, digit_BN = batch.coordinates, (batch.tokens < PAD) & (batch.coordinates.operand >= 0)
+        place_N = np.where(where.place < 0, where.slot, where.place)  # the sign reads the highest place
         far_NN = (np.abs(place_N[..., :, None] - place_N[..., None, :]) > reach) & (place_N[..., :, None] >= 0)
         far_BNN = torch.as_tensor(far_NN & digit_BN[:, None, :])  # where rows differ, places are [B, N]
         self.mask_BHNN = torch.zeros(far_BNN.shape).masked_fill(far_BNN, -torch.inf)[:, None]

@@ -14,7 +14,7 @@ from digitwise.data import Practice, UniformLengths, UniformValues
 from digitwise.encodings import Absolute, ByColumn, ByPlace, Encoding, HeadGroups, Relative, Sum, Uniform
 from digitwise.models import Architecture, Columns, Messages
 from digitwise.runs.experiment import Experiment, Testing, Training
-from digitwise.runs.folder import below
+from digitwise.runs.places import below
 from digitwise.tasks import Arithmetic, Distribution, Task
 
 Arms = dict[str, Experiment]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from digitwise import theory
-from digitwise.paper import Recipe, controls, dependence, find, law_figures, leak, maps, proof
+from digitwise.paper import Recipe, arms, controls, dependence, find, law_figures, leak, maps, proof
 from digitwise.paper.place_table import SUITES, place_table
 from digitwise.paper.recipes import Check
 from digitwise.paper.trained import Report, Runs, silent, spaced, train_recipe
@@ -38,6 +38,7 @@ def reproduce(
 ) -> dict[str, Any]:
     """Train what is missing, test, draw. Returns the table and the paths of what was written. Without `seeds` the
     recipe says which. `on` says where training is done."""
+    arms(name, profile)  # refuses what is not a profile
     recipe = find(name)
     name, folder = recipe.name, root / recipe.name
     runs = train_recipe(recipe, profile, seeds, root, report, on)

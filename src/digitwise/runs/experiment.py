@@ -5,6 +5,9 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+import torch
+
+from digitwise.config import describe
 from digitwise.coordinates import Coordinates
 from digitwise.data import UniformLengths
 from digitwise.encodings import Encoding, Relative
@@ -16,8 +19,6 @@ from digitwise.tasks import Addition, Distribution, Task
 
 LONGEST = 100_000
 """Digits of numbers in training, and width of a canvas: what is beyond is refused before memory is taken for it."""
-SHARPENED = 2 / 3
-"""Share of the steps in which the sharpness grows."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,18 @@ class Training:
     """Draws that make up a batch. Where all problems of a draw have one kind and one greatest length (`data.downward`),
     several of them in a step tell more about where to go than one."""
     factor: float = 1.0
-    """All attention logits of what is kept and tested are multiplied by this, those of training are not. Long numbers
-    spread attention over more digits than any in training; sharper attention spreads less (docs/why-it-decays.md)."""
+    """All queries of what is kept and tested are multiplied by this, those of training are not; so are the logits, but
+    for biases that no query enters (ALiBi, T5, FIRE). Long numbers spread attention over more digits than any in
+    training; sharper attention spreads less (docs/why-it-decays.md)."""
     sharpness: float = 1.0
-    """During the first two thirds of the steps the logits are multiplied by more and more, in the end by this. A
-    network that is trained meanwhile keeps what it knows; one that is sharp from the first step learns less."""
+    """Queries are multiplied by more and more, in the end by this. A network that is trained meanwhile keeps what it
+    has learned; one that is sharp from the first step learns less."""
+    sharpened: float = 2 / 3
+    """Share of the steps in which the sharpness grows, geometrically. Then it stays, so that the network settles at the
+    sharpness that it is tested with."""
     dropout: float | None = None
-    """Of this training alone; None takes the architecture's."""
+    """Share of the activations that are set to zero in this training; None takes the architecture's. It keeps any
+    single share of attention from deciding too much, and costs steps."""
     rate: float = 1e-3
     optimizer: str = "adamw"
     """`adamw`, or `muon`, which needs fewer but dearer steps where tables have to be learned, as for products."""
@@ -66,8 +72,8 @@ class Training:
     precision: str = "no"
     """`bf16` or `fp16` where the device has it."""
     canvases: tuple[int, ...] = ()
-    """Canvases on which batches stand, one for each batch; none: the task's own. Places whose neighbours are missing
-    seem to look at pads, of which long numbers leave few: on a small canvas short numbers leave few of them too."""
+    """Canvases on which batches stand, drawn anew for each batch; none: the task's own. Places whose neighbours are
+    missing seem to look at pads, of which long numbers leave few: on a small canvas short numbers leave few too."""
     pool: int = 0
     """Train on a fixed pool of this many problems (the paper: 100,000 or 500,000); 0 makes new ones every step."""
     checkpoints: int = 4
@@ -82,17 +88,16 @@ class Training:
         for name in ("factor", "sharpness"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be a number above 0, not {getattr(self, name)}")
-        if not 0 <= (self.dropout or 0) < 1:
-            raise ValueError(f"dropout must be from 0 to below 1, not {self.dropout}")
+        if not 0 < self.sharpened <= 1:
+            raise ValueError(f"sharpened must be a share above 0 and up to 1, not {self.sharpened}")
+        for name in ("dropout", "average"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise ValueError(f"{name} must be from 0 to below 1, not {getattr(self, name)}")
         if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
-            raise ValueError(
-                "until_proven must not be below steps, and needs average 0: a mean of weights has other bits"
-            )
+            raise ValueError("until_proven must be at least steps, and needs average 0: mean weights have other bits")
         if self.batch % (self.accumulate * self.draws):
             parts = f"{self.accumulate} x {self.draws}" if self.draws > 1 else self.accumulate
             raise ValueError(f"accumulate must divide batch, and {parts} does not divide {self.batch}")
-        if not 0 <= self.average < 1:
-            raise ValueError(f"average must be from 0 to below 1, not {self.average}")
         if not 0 <= self.floor <= 1:
             raise ValueError(f"floor must be from 0 to 1, not {self.floor}")
         if self.schedule not in ("cosine", "constant"):
@@ -112,8 +117,8 @@ class Training:
         return sorted({max(min(1, self.steps), self.steps * part // self.checkpoints) for part in parts})
 
     def sharpness_at(self, step: int) -> float:
-        """The factor on the logits at a step; it grows geometrically."""
-        return self.sharpness ** min(1.0, step / self.steps / SHARPENED) if self.steps else 1.0
+        """The factor on the queries at a step; it grows geometrically."""
+        return self.sharpness ** min(1.0, step / self.steps / self.sharpened) if self.steps else 1.0
 
 
 @dataclass(frozen=True)
@@ -147,8 +152,9 @@ class Experiment:
     testing: Testing = field(default_factory=Testing)
     seed: int = 0
     after: "Experiment | None" = None
-    """The stage before: training starts from its last weights, moved to this canvas. All stages train one network, so
-    they have one encoding, one architecture and one seed."""
+    """The stage before: training starts from its last weights, moved to this canvas. Steps on a small canvas are cheap,
+    and its vectors mean the same on a larger one. All stages train one network, so they have one encoding, one
+    architecture and one seed."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][\w.-]*", self.name):
@@ -158,6 +164,7 @@ class Experiment:
         if self.after is not None:
             after = replace(self.after, encoding=self.encoding, architecture=self.architecture, seed=self.seed)
             object.__setattr__(self, "after", after)
+            self._refuse_other_problems(after)
         elif self.training.steps < 1:
             raise ValueError(f"steps must be at least 1, not {self.training.steps}")
         if self.training.pool and self.task.longest is None:
@@ -166,14 +173,18 @@ class Experiment:
             self._refuse_canvases()
         width = self.data.width(self.task.longest)  # refuses what does not fit the canvas
         if max(width, self.task.longest or 0) > LONGEST:
-            raise ValueError(
-                f"training on {max(width, self.task.longest or 0):,} places is beyond {LONGEST:,}, the most"
-            )
+            most = max(width, self.task.longest or 0)
+            raise ValueError(f"training on {most:,} places is beyond {LONGEST:,}, the most")
         for length in (*self.testing.lengths, *self.testing.validation_lengths):
             if length < 1 or length > (self.task.longest or length):
-                raise ValueError(
-                    f"a test of {length} digits needs a canvas of at least {length}, not {self.task.longest}"
-                )
+                longest = self.task.longest
+                raise ValueError(f"a test of {length} digits needs a canvas of at least {length}, not {longest}")
+
+    def _refuse_other_problems(self, after: "Experiment") -> None:
+        ours, before = (describe(experiment.task) | {"canvas": None} for experiment in (self, after))
+        if ours != before or (self.task.longest or 0) < (after.task.longest or 0):
+            goes_on = f"{self.name} goes on after {after.name}: only the canvas may differ, and it may only grow"
+            raise ValueError(f"{goes_on}; {self.task} cannot follow {after.task}")
 
     def _refuse_canvases(self) -> None:
         try:
@@ -196,10 +207,21 @@ class Experiment:
         """Refuse at once what would fail later: build the model without memory for its weights, and draw problems."""
         if self.after is not None:
             self.after.rehearse()
+            self._rehearse_growth(self.after)
         model = refuse_absurd(self)
         tokens = self.task.encode(self.task.draw(self.data, generator(self.seed, "rehearsal"), 2)).tokens
         refuse_memory("one problem", 4 * model.floats(tokens.shape[1]))
         refuse_memory("a batch or a pool", 64 * max(self.training.batch, self.training.pool) * tokens.shape[1])
+
+    def _rehearse_growth(self, after: "Experiment") -> None:
+        """Move the vectors of a small network of this kind from the stage before to this one."""
+        tiny = self.architecture.smallest()
+        try:
+            with torch.random.fork_rng(devices=[]):
+                small, large = (replace(stage, architecture=tiny).build() for stage in (after, self))
+                large.grow_from(small, after.located(), self.located())
+        except (RuntimeError, IndexError) as error:
+            raise ValueError(f"{self.name} cannot take over what {after.name} has learned: {error}") from error
 
     @property
     def trained_length(self) -> int:

@@ -14,7 +14,6 @@ Files of tensors have a checksum and a copy of the log: what was damaged is noti
 import json
 import logging
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -60,8 +59,15 @@ class Run:
         return cls(folder, read_experiment(folder / "config.json"))
 
     def beside(self, experiment: Experiment) -> "Run":
-        """The run of an earlier stage, which stands under its own name: several runs can share it."""
-        return open_or_create(self.folder.parent.parent / experiment.name / self.folder.name, experiment)
+        """The run of an earlier stage."""
+        return open_or_create(self.stage_folder(experiment), experiment)
+
+    def stage_folder(self, experiment: Experiment) -> Path:
+        """Where an earlier stage lives. In a folder of results it stands under its own name, so that several runs can
+        share it; elsewhere it stands beside the run, named after both."""
+        if self.folder.parent.name == self.experiment.name:
+            return self.folder.parent.parent / experiment.name / self.folder.name
+        return self.folder.with_name(f"{self.folder.name}-{experiment.name}")
 
     def share(self, *folders: str) -> None:
         """Take folders that others write in the run's, such as trackers, to where it is kept: they are there."""
@@ -238,11 +244,3 @@ def open_or_create(folder: Path, experiment: Experiment) -> Run:
     if run.experiment != experiment:
         raise ValueError(f"{folder} holds another experiment: choose another --out, or remove it")
     return run
-
-
-def below(root: Path, *names: str) -> Path:
-    """A path below a folder, by names of which none can lead out of it."""
-    for name in names:
-        if not re.fullmatch(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]*", name):
-            raise ValueError(f"'{name}' cannot name a folder of results: use letters, digits, dots and dashes")
-    return Path(root, *names)

@@ -1,14 +1,15 @@
 """Where runs live below a folder of results, by the names of their experiments, arms and seeds."""
 
+import re
 from pathlib import Path
 
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, below
+from digitwise.runs.folder import Run
 from digitwise.runs.written import changes_in_words
 
 
 def stage_before(run: Run) -> Run | None:
-    """The run that this one starts from, if any. It stands beside it under its own name: several runs can share it."""
+    """The run that this one starts from, if any."""
     before = run.experiment.after
     return run.beside(before) if before else None
 
@@ -16,7 +17,7 @@ def stage_before(run: Run) -> Run | None:
 def seconds(run: Run) -> float:
     """Time spent training a run and the stages before it, as far as they are there."""
     before = run.experiment.after
-    earlier = seconds(Run(run.folder.parent.parent / before.name / run.folder.name, before)) if before else 0.0
+    earlier = seconds(Run(run.stage_folder(before), before)) if before else 0.0
     return run.seconds() + earlier
 
 
@@ -36,3 +37,11 @@ def find_runs(root: Path) -> list[Run]:
         except ValueError:
             continue
     return found
+
+
+def below(root: Path, *names: str) -> Path:
+    """A path below a folder, by names of which none can lead out of it."""
+    for name in names:
+        if not re.fullmatch(r"[^./\\:\x00-\x1f][^/\\:\x00-\x1f]*", name):
+            raise ValueError(f"'{name}' cannot name a folder of results: use letters, digits, dots and dashes")
+    return Path(root, *names)

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from digitwise.config import describe, restore, successor
+from digitwise.config import describe, find_field, override, restore, successor
 from digitwise.data import DISTRIBUTIONS
 from digitwise.encodings import ENCODINGS
 from digitwise.models import ARCHITECTURES
@@ -19,6 +19,8 @@ FORMAT = 2
 """Of config.json; format 1 is still read."""
 MOST = 60
 """Letters of what differs between experiments, in a legend."""
+MOVED = ("training.factor", "training.checkpoints")
+"""What counts in a stage without steps."""
 #: Names that stand for whole objects on the command line.
 CHOICES: dict[str, dict[str, Any]] = {
     "task": TASKS,
@@ -32,6 +34,17 @@ def classes() -> dict[str, Any]:
     """Our classes that a config file may name; what is added to the registries counts at once."""
     parts = (Training, Testing, Experiment)
     return {found.__name__: found for found in (*(c for known in CHOICES.values() for c in known.values()), *parts)}
+
+
+def changed(experiment: Experiment, changes: Mapping[str, str]) -> Experiment:
+    """An experiment with fields changed by name, as `config.override` does. Names without a stage are about the last
+    one; where that has no steps and only moves weights to its canvas, a change of its training would do nothing."""
+    found: Experiment = override(experiment, changes, CHOICES)
+    for name in changes if found.training.steps == 0 else ():
+        path = find_field(found, name)
+        if path.startswith(("data", "training.")) and path not in MOVED:
+            raise ValueError(f"--{name} changes nothing: {found.name} has no steps of training; try --after.{path}")
+    return found
 
 
 def changes_in_words(recipe: Experiment, experiment: Experiment) -> str:

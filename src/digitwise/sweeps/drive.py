@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from digitwise.runs.folder import Run, below
+from digitwise.runs.folder import Run
+from digitwise.runs.places import below
 from digitwise.sweeps import claims
 from digitwise.sweeps.claims import Record, Watch
 from digitwise.sweeps.jobs import Job

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, NamedTuple
 
-from digitwise.config import describe, override, restore
+from digitwise.config import describe, restore
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.written import CHOICES, classes
+from digitwise.runs.written import changed, classes
 from digitwise.sweeps import code
 
 MOST = 100_000
@@ -82,10 +82,10 @@ def grid(arms: Mapping[str, Experiment], fields: Mapping[str, str], seeds: Seque
     for arm, experiment in arms.items():
         for chosen in product(*values.values()):
             changes = dict(zip(values, chosen, strict=True))
-            changed = override(experiment, changes, CHOICES)
-            changed.rehearse()
+            planned = changed(experiment, changes)
+            planned.rehearse()
             for seed in seeds:
-                seeded = replace(changed, seed=seed)
+                seeded = replace(planned, seed=seed)
                 name = f"{seeded.name}/{fingerprint(seeded)}"
                 cells.setdefault(name, Cell(Job(name, seeded), arm, changes))
     return list(cells.values())

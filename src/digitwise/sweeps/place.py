@@ -13,7 +13,8 @@ import torch
 
 from digitwise.counts import Count
 from digitwise.runs.experiment import Experiment
-from digitwise.runs.folder import Run, below, open_or_create
+from digitwise.runs.folder import Run, open_or_create
+from digitwise.runs.places import below
 from digitwise.runs.state import BEFORE, STATE
 from digitwise.tables import replacing
 
@@ -154,8 +155,7 @@ class Mirror(Run):
         return run
 
     def beside(self, experiment: Experiment) -> Run:
-        name = f"{experiment.name}/{self.folder.name}"
-        return Mirror.of(self.place, name, experiment, self.folder.parent.parent / experiment.name / self.folder.name)
+        return Mirror.of(self.place, f"{experiment.name}/{self.folder.name}", experiment, self.stage_folder(experiment))
 
     def share(self, *folders: str) -> None:
         files = [path for folder in folders for path in (self.folder / folder).rglob("*") if path.is_file()]
