@@ -13,7 +13,7 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -29,6 +29,7 @@ from digitwise.comparison.setting import LONG, TRAINED, setting
 from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS, stated
+from digitwise.paper.kept import runs_of
 from digitwise.paper.place_table import place_table
 from digitwise.paper.prediction import predict_run
 from digitwise.paper.reproduction import side_by_side
@@ -138,17 +139,9 @@ def allowed() -> dict[str, list[str]]:
     raise ValueError("tests/test_rooms.py has no ROOMS")
 
 
-def arms_of(folder: Path) -> dict[str, list[Run]]:
-    """The runs of a recipe's results by arm."""
-    arms: dict[str, list[Run]] = {arm: [] for arm in find(folder.name).arms("cpu")}
-    for run in find_runs(folder):
-        arms[run.folder.name.rpartition("-seed")[0]].append(run)
-    return arms
-
-
 def table(argument: str) -> str:
     """Exact match by length, arms side by side; and how long training took."""
-    arms, recipe = arms_of(ROOT / argument), find(Path(argument).name)
+    arms, recipe = trained(ROOT / argument), find(Path(argument).name)
     times = ", ".join(
         f"{arm} {sum(seconds(r) for r in runs) / len(runs) / 60:.1f} ({plural(len(runs), 'seed')})"
         for arm, runs in arms.items()
@@ -252,11 +245,7 @@ def by_length(argument: str) -> str:
 
 def trained(folder: Path) -> dict[str, list[Run]]:
     """The finished and tested runs of a recipe by arm, wherever they stand."""
-    found: dict[str, list[Run]] = {}
-    for arm, experiment in find(folder.name).arms("cpu").items():
-        runs = [Run.open(path.parent) for path in (folder.parent / experiment.name).glob(f"{arm}-seed*/config.json")]
-        found[arm] = [run for run in runs if run.finished and run.counts()]
-    return found
+    return runs_of(folder.parent, find(folder.name), "cpu")
 
 
 def leak(argument: str) -> str:
@@ -328,46 +317,75 @@ def bench(argument: str) -> str:
 
 
 def experiments(argument: str) -> str:
-    """Every recipe with results: what it is, what was reduced, how long it took, its figures."""
+    """Every recipe with results: what it is, how it was trained, what differs from the paper, its figures."""
     root, parts = ROOT / argument, []
+    told: dict[str, str] = {}  # trainings that stand above, with the first model that had each
     for recipe in RECIPES.values():
         if figures := sorted((root / recipe.name).glob("*.png")):
             links = "\n".join(f"![{recipe.name}](../{figure.relative_to(ROOT)})" for figure in figures)
             label = f" In the paper: {recipe.paper}." if recipe.paper else ""
-            parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{taken(recipe, root)}\n\n{links}\n")
+            how = "\n".join(taken(recipe, root, told)) or "No training."
+            parts.append(f"### {recipe.name}\n\n{recipe.what}{label}\n\n{how}\n\n{links}\n")
     return "\n".join(parts)
 
 
-def taken(recipe: Recipe, root: Path) -> str:
-    """Seeds and minutes of a recipe's models, and its settings beside the paper's."""
-    sentences = []
+def taken(recipe: Recipe, root: Path, told: dict[str, str]) -> Iterator[str]:
+    """One line per arm: seeds, minutes and stages of training. Then what differs from the paper's profile."""
+    behind = runs_behind(recipe, root)
     for arm, experiment in recipe.arms("cpu").items():
-        runs = [run for run in find_runs(root / experiment.name) if run.folder.name.startswith(f"{arm}-seed")]
-        if runs:
+        if runs := behind.get(arm):
             minutes = [max(1, round(seconds(run) / 60)) for run in runs]
             spent = f"{', '.join(map(str, minutes[:-1]))} and " * (len(minutes) > 1) + plural(minutes[-1], "minute")
-            sentences.append(f"{experiment.name}/{arm}: {plural(len(runs), 'seed')}, trained for {spent}.")
-    if recipe.paper and recipe.arms("cpu"):
+            name, stages = f"{experiment.name}/{arm}", in_stages(experiment)
+            how = f"as {told[stages]} above" if stages in told else stages
+            told.setdefault(stages, name)
+            yield f"- {name}: {plural(len(runs), 'seed')}, {spent} of training: {how}."
+    if recipe.paper and behind:
         ours, paper = (settings(next(iter(recipe.arms(profile).values()))) for profile in ("cpu", "paper"))
         changed = [f"{name} {ours[name]} (paper profile: {paper[name]})" for name in ours if ours[name] != paper[name]]
-        sentences.append(f"Reduced: {', '.join(changed)}.")
-    return " ".join(sentences) or "No training."
+        yield f"- Different from the paper: {', '.join(changed)}."
+
+
+def runs_behind(recipe: Recipe, root: Path) -> dict[str, list[Run]]:
+    """The runs that a recipe's own tests or measurements rest on."""
+    measured = {row.get("run") for row in load_measured(root / recipe.name) or []}
+    suites = {check.suite for check in recipe.checks}
+
+    def counts(run: Run) -> bool:
+        if recipe.analysis:
+            return f"{run.folder.parent.name}/{run.folder.name}" in measured
+        return not suites.isdisjoint(count.suite for count in run.counts())
+
+    return {arm: [run for run in runs if counts(run)] for arm, runs in runs_of(root, recipe, "cpu").items()}
+
+
+def in_stages(experiment: Experiment) -> str:
+    before = f"{in_stages(experiment.after)}; then " if experiment.after else ""
+    training, canvas = experiment.training, experiment.task.longest
+    sharper = f", queries of the test times {training.factor:g}" * (training.factor != 1)
+    if not training.steps:
+        return f"{before}moved to a canvas of {canvas}{sharper}"
+    several = ", ".join(map(str, training.canvases))
+    where = f"canvases of {several}" if len(training.canvases) > 1 else f"a canvas of {several or canvas}"
+    rate = f"{training.optimizer} at {training.rate:g} ({training.schedule})"
+    vectors = "" if training.table_decay is None else f" ({training.table_decay:g} for positional vectors)"
+    parts = [f"{training.steps:,} steps of {training.batch} on {where if canvas else 'columns'} by {rate}"]
+    parts += [f"dropout {training.dropout or 0:g}"] * bool(training.dropout)
+    parts += [f"decay {training.decay:g}{vectors}"]
+    parts += [f"queries growing to {training.sharpness:g} times"] * (training.sharpness != 1)
+    return before + ", ".join(parts) + sharper
 
 
 def settings(experiment: Experiment) -> dict[str, str]:
-    architecture, training = experiment.architecture, experiment.training
+    architecture, pool = experiment.architecture, experiment.training.pool
     return {
         "multiplier digits": str(getattr(experiment.task, "multiplier", "")),
         "canvas": str(experiment.task.canvas),
         "layers": str(architecture.layers),
         "width": str(architecture.width),
         "norm": architecture.norm,
-        "steps": f"{training.steps:,}",
-        "optimizer": training.optimizer,
-        "rate": f"{training.rate:g}",
-        "decay": f"{training.decay:g}",
-        "pool": f"{training.pool:,}" if training.pool else "new problems every step",
-        "trained on": f"`{experiment.data}`",
+        "pool": f"{pool:,}" if pool else "new problems every step",
+        "trained on": re.sub(r"\d\.\d{9,}", lambda found: f"{float(found[0]):g}", f"`{experiment.data}`"),
     }
 
 
