@@ -157,7 +157,7 @@ def test_every_claim_can_hold_and_fail_and_stay_open(claim, wanted, results):
 
 
 def test_a_verdict_shows_every_seed_and_marks_a_single_one(results, capsys):
-    results.write(WORLDS["F1"][INCONCLUSIVE] + WORLDS["F3"][HOLDS])
+    results.write(WORLDS["F1"][INCONCLUSIVE] + WORLDS["F3-cascades"][HOLDS])
     assert main(["claims", "--out", str(results.root), "--json"]) == 0
     found = {row["claim"]: row for row in json.loads(capsys.readouterr().out)}
     multiplication = found["F1"]["measured"][1]
@@ -165,10 +165,10 @@ def test_a_verdict_shows_every_seed_and_marks_a_single_one(results, capsys):
     assert multiplication["median"] == 0.956 and multiplication["problems per seed"] == TRIED
     low, high = multiplication["interval"]
     assert low == multiplication["seeds"]["0"]["interval"][0] < 0.912 and high > 0.972
-    assert found["F3"]["one seed"] and not found["F1"]["one seed"]
+    assert found["F3-cascades"]["one seed"] and not found["F1"]["one seed"]
     assert main(["claims", "--out", str(results.root)]) == 0
     printed = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert "holds, one seed " in printed["F3"] and "one seed" not in printed["F1"]
+    assert "holds, one seed " in printed["F3-cascades"] and "one seed" not in printed["F1"]
 
 
 def test_models_are_compared_where_they_first_reach_the_level_of_the_weakest(results):

@@ -157,10 +157,15 @@ WORLDS: dict[str, dict[str, World]] = {
         FAILS: [RELATIVE, at("a3", 10, 0.93, 0.96)],
         INCONCLUSIVE: [RELATIVE, at("a3", 10, 0.60, 0.93)],
     },
-    "F3": {
+    "F3-cascades": {
+        HOLDS: training_distributions(0.94, 0.04, (6, 8), guessed=0.2),
+        FAILS: training_distributions(0.04, 0.94, (6, 8)),
+        INCONCLUSIVE: training_distributions(0.51, 0.50, (6, 8)),
+    },
+    "F3-nines": {
         HOLDS: training_distributions(0.94, 0.04, (6, 8)),
         FAILS: training_distributions(0.94, 0.04, (6, 8), guessed=0.2),
-        INCONCLUSIVE: training_distributions(0.51, 0.50, (6, 8)),
+        INCONCLUSIVE: training_distributions(0.94, 0.04, (6, 8), guessed=0.86),
     },
     "A1": {
         HOLDS: [at("a1", 5, 1.0, 0.999), at("a1", 8, 0.0, 0.0)],

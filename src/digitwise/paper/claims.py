@@ -1,10 +1,10 @@
 """Each finding of the paper as a predicate over counts.
 
-All were written down before their recipes ran, with one exception: trial runs of the a1 and a2 setting, seed 0 among
-them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2, A3 and text-add were written.
-Those about products stand in `product_claims`.
-The rule for all verdicts was changed after they had been seen too: an interval over seeds took the place of one over
-all problems of all seeds, and of point estimates (LOG.md lists what that changed).
+All were written down before their recipes ran, with these exceptions. Trial runs of the a1 and a2 setting, seed 0
+among them, had been looked at when A1, A2, A2-full and the a2 half of F1, F2, A3 and text-add were written; counts of
+two seeds when C2-40 was. M1, M2, M2-large and M3 were changed after a look (`product_claims`), and F3 was split in two
+when ten seeds had been seen. So was the rule for all verdicts: an interval over seeds took the place of one over all
+problems of all seeds, and of point estimates. LOG.md lists what each of these changed.
 """
 
 import math
@@ -59,15 +59,18 @@ def runs_without_carry(e: Evidence, recipe: str, columns: int, arm: str = "") ->
     return on_long_sums(e, recipe, "nines", Numbered("run", columns, "without carry"), arm)
 
 
-@claim("F3", "Hard short examples help on long ones.",
-       "cascades of 6 and of 8, longer than any in training: the mixture beats plain values, and runs of as many nines "
-       "that no carry enters do not lose more than 5 points for it", "c3")  # fmt: skip
-def f3(e: Evidence) -> str:
-    beaten = [above(cascades(e, "c3", n, "mixed"), cascades(e, "c3", n, "values")) for n in (6, 8)]
-    kept = [
-        within(runs_without_carry(e, "c3", n, "mixed"), runs_without_carry(e, "c3", n, "values"), 0.05) for n in (6, 8)
-    ]
-    return all_of(*beaten, *kept)
+@claim("F3-cascades", "Hard short examples help on long ones.",
+       "cascades of 6 and of 8, longer than any in training: the mixture beats plain values", "c3")  # fmt: skip
+def help_on_cascades(e: Evidence) -> str:
+    return all_of(*(above(cascades(e, "c3", n, "mixed"), cascades(e, "c3", n, "values")) for n in (6, 8)))
+
+
+@claim("F3-nines", "(ours) They do so without guessing that every long run carries.",
+       "runs of 6 and of 8 nines that no carry enters: the mixture is at most 5 points below plain values",
+       "c3")  # fmt: skip
+def without_guessing(e: Evidence) -> str:
+    arms = [[runs_without_carry(e, "c3", n, arm) for arm in ("mixed", "values")] for n in (6, 8)]
+    return all_of(*(within(mixed, values, 0.05) for mixed, values in arms))
 
 
 @claim("A1", "Absolute positions fail right beyond the trained length.",

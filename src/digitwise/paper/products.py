@@ -33,8 +33,6 @@ from digitwise.paper.stages import STAGE, every_length, grown
 from digitwise.runs.experiment import Experiment
 from digitwise.tasks import Multiplication, TextMultiplication
 
-#: Products are tables to be learned: Muon needs fewer than half of AdamW's steps (LOG.md).
-PRODUCTS = replace(SMALL_TRAINING, optimizer="muon", rate=6e-3, decay=0.3, steps=1800)
 #: The stages of a product.
 SOFT, SHARPER = replace(STAGE, steps=4000), replace(STAGE, steps=2000, rate=2e-3, dropout=0.05, sharpness=4.0)
 #: Where every distance of the canvas has its vector: a decay that leaves only those that are needed.
@@ -59,7 +57,7 @@ def product(name: str, kind: str, profile: str, grows: bool = False) -> Arms:
         data=short(profile) if profile == "paper" else ShortMultipliers(short(profile), tries=16),
         encoding=encoding(kind, profile),
         architecture=SMALL,
-        training=PRODUCTS,
+        training=SOFT,
         testing=every_length(20, (10, 15)),
     )
     if profile == "paper":
@@ -89,10 +87,12 @@ def in_stages(experiment: Experiment) -> Experiment:
 
 
 LARGE_MODEL = Architecture(layers=5, width=128, heads=8)
-#: The same for all multipliers of 3 digits. Without dropout, which cost more than it gave (LOG.md).
+#: The same for all multipliers of 3 digits. Products are tables to be learned, for which Muon needs fewer than half of
+#: AdamW's steps; dropout cost more than it gave (LOG.md).
 LARGE_SOFT = replace(
-    PRODUCTS, decay=0.1, steps=7000, schedule="cosine", floor=0.02, dropout=0.0, table_decay=0.6, checkpoints=4
-)
+    SMALL_TRAINING, optimizer="muon", rate=6e-3, steps=7000, schedule="cosine", floor=0.02, dropout=0.0,
+    table_decay=0.6, checkpoints=4,
+)  # fmt: skip
 LARGE_SHARPER = replace(
     LARGE_SOFT, optimizer="adamw", steps=1500, rate=2e-3, table_decay=1.0, sharpness=4.0, factor=1.3
 )

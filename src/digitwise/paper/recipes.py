@@ -88,7 +88,7 @@ class Recipe:
     checkpoints: str = "last,best"
     """Which checkpoints are tested besides those that the figure shows."""
     analysis: str = ""
-    """What is measured instead of right answers: `maps`, `fixed-map`, `theory` or `complexity`."""
+    """What is measured instead of right answers, a name from `reproduction.ANALYSES`."""
 
     def __post_init__(self) -> None:
         below(Path(), self.name)  # where its figures go

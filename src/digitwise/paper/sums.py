@@ -1,4 +1,4 @@
-"""Recipes about sums: the paper's, sums in a text, and sums without a canvas. The cpu profile has canvases of 20."""
+"""Recipes about sums: the paper's, sums in a text, and sums without a canvas."""
 
 from dataclasses import replace
 
@@ -41,16 +41,14 @@ from digitwise.runs.experiment import Experiment, Testing
 from digitwise.tasks import Addition, Arithmetic, Distribution, TextAddition
 
 
-def additions(
-    name: str, canvas: int, longest: int, steps: int, validation: tuple[int, ...], profile: str
-) -> Experiment:
-    """Sums of at most `longest` digits on a canvas, tested at every length that fits it."""
+def additions(name: str, canvas: int, longest: int, validation: tuple[int, ...], profile: str) -> Experiment:
+    """Sums of at most `longest` digits on a canvas in one stage, tested at every length that fits it."""
     experiment = Experiment(
         name=name,
         task=Addition(canvas),
         data=UniformValues(longest) if profile == "paper" else UniformLengths(longest),
         architecture=SMALL,
-        training=replace(SMALL_TRAINING, steps=steps),
+        training=replace(SMALL_TRAINING, steps=1000),
         testing=Testing(tuple(range(1, canvas + 1)), problems=1000, validation_lengths=validation),
     )
     return in_profile(experiment, profile)
@@ -62,7 +60,7 @@ def pair(experiment: Experiment, profile: str) -> Arms:
 
 def quickstart(profile: str) -> Arms:
     """In stages where it counts; the paper's training has none, and to see that everything runs one is enough."""
-    experiment = stages.quick() if profile == "cpu" else additions("quickstart", 10, 4, 1000, (8,), profile)
+    experiment = stages.quick() if profile == "cpu" else additions("quickstart", 10, 4, (8,), profile)
     return pair(experiment, profile) | {"columns": columns(experiment)}
 
 
@@ -82,17 +80,17 @@ def columns(experiment: Experiment) -> Experiment:
 
 
 def canvas20(profile: str) -> Arms:
-    paper = additions("canvas20", 20, 5, 1500, (10, 15), profile)
+    paper = additions("canvas20", 20, 5, (10, 15), profile)
     return pair(paper if profile == "paper" else stages.sums(), profile)
 
 
 def canvas50(profile: str) -> Arms:
-    paper = additions("canvas50", 50, 5, 3000, (20, 40), profile)
+    paper = additions("canvas50", 50, 5, (20, 40), profile)
     return pair(paper if profile == "paper" else stages.canvas50(), profile)
 
 
 def canvas100(profile: str) -> Arms:
-    paper = additions("canvas100", 100, 5, 3000, (50, 80), profile)
+    paper = additions("canvas100", 100, 5, (50, 80), profile)
     experiment = paper if profile == "paper" else stages.canvas100()
     return {"relative": replace(experiment, encoding=encoding("relative", profile))}
 
@@ -116,13 +114,13 @@ def a2(profile: str) -> Arms:
 
 
 def a3(profile: str) -> Arms:
-    paper = replace(additions("a3", 20, 5, 4000, (10, 15), profile), data=Shifted(short(profile)))
+    paper = replace(additions("a3", 20, 5, (10, 15), profile), data=Shifted(short(profile)))
     experiment = paper if profile == "paper" else stages.shifted_copies()
     return {"absolute": replace(experiment, encoding=encoding("absolute", profile))}
 
 
 def nocarry(profile: str) -> Arms:
-    paper = replace(additions("nocarry", 20, 5, 3000, (10, 15), profile), data=NoCarry(5))
+    paper = replace(additions("nocarry", 20, 5, (10, 15), profile), data=NoCarry(5))
     experiment = paper if profile == "paper" else stages.without_carries()
     testing = replace(experiment.testing, carries=False)
     return {"relative": replace(experiment, encoding=encoding("relative", profile), testing=testing)}
@@ -134,7 +132,7 @@ def c3(profile: str) -> Arms:
     kinds: dict[str, Distribution]
     if profile == "paper":
         kinds = {"values": UniformValues(5), "complexity": UniformComplexity(5), "mixed": MixedComplexity(5)}
-        base = additions("c3", 50, 5, 1500, (12,), profile)
+        base = additions("c3", 50, 5, (12,), profile)
         found = {arm: replace(base, data=data) for arm, data in kinds.items()}
     else:
         complexity = Mixture(tuple((1.0, UniformComplexity(length)) for length in range(1, 6)))
