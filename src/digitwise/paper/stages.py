@@ -7,6 +7,7 @@ and up.
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from digitwise.data import ManyNines, Mixture, NoCarry, Shifted, UniformLengths
@@ -53,12 +54,20 @@ def grown(experiment: Experiment, name: str, canvas: int, validation: tuple[int,
     return replace(experiment, name=name, task=task, training=training, testing=tested, after=experiment)
 
 
-def sums(name: str = "canvas", kinds: tuple[Distribution, Distribution] | None = None, pool: int = 0) -> Experiment:
-    """Sums of at most 5 digits, up to a canvas of 20. `kinds` are what is drawn at first, and while it is sharpened."""
+def sums(
+    name: str = "canvas",
+    kinds: tuple[Distribution, Distribution] | None = None,
+    small: int = 10,
+    last: str = "",
+    **changes: Any,
+) -> Experiment:
+    """Sums of at most 5 digits, up to a canvas of 20. `kinds` are what is drawn at first, and while it is sharpened;
+    `changes` are fields of the training of every stage."""
     first, later = kinds or (with_nines(5), with_nines(5, 0.7, 0.6))
-    one = stage(f"{name}10", 10, first, replace(FIRST, pool=pool), (8, 9))
-    two = stage(f"{name}10-sharp", 10, later, replace(SHARPER, pool=pool), (8, 9), one)
-    return stage(f"{name}20", 20, later, replace(WIDER, pool=pool), (10, 15), two)
+    soft, sharper, wider = (replace(training, **changes) for training in (FIRST, SHARPER, WIDER))
+    one = stage(f"{name}{small}", small, first, soft, (8, 9))
+    two = stage(f"{name}{small}-sharp", small, later, sharper, (8, 9), one)
+    return stage(last or f"{name}20", 20, later, wider, (10, 15), two)
 
 
 def canvas50() -> Experiment:
@@ -85,6 +94,23 @@ def cures() -> dict[str, Experiment]:
         "grown": grown(small, "cure", 20, (10, 15), factor=1.0),
         "relative": sums(),
     }
+
+
+def all_but_one() -> dict[str, Experiment]:
+    """All of it, and all but one part, with as many steps. Sums without many nines are the `values` of c3."""
+    without = partial(sums, "without-", last="without")
+    return {
+        "relative": sums(),
+        "no-dropout": without(dropout=0.0, table_decay=None),
+        "no-sharpening": without(sharpness=1.0),
+        "no-growth": without(small=20),
+        "values": of_kind(UniformLengths(5)),
+    }
+
+
+def of_kind(data: Distribution) -> Experiment:
+    """Sums of one distribution in all stages, from a pool as large as the paper's."""
+    return sums("c3-", (data, data), pool=100_000)
 
 
 def from_scratch() -> Experiment:
