@@ -89,7 +89,7 @@ def test_ranges_are_numbers_everywhere(capsys):
         (["theory"], "trains no model: digitwise reproduce theory"),
         (["quickstart", "--arm", "relative", "--reach=-1"], "encoding.reach must not be negative, and -1 is"),
         (["quickstart", "--canvas", "1000000"], "1,000,000 places is beyond 100,000"),
-        (["quickstart", "--batch", "1000000000000"], "GB in training"),
+        (["quickstart", "--arm", "relative", "--after.training.batch", "1000000000000"], "GB in training"),
         (["quickstart", "relative"], "'relative' is one argument too many"),
         (["--resume", "somewhere", "--steps", "3"], "--resume goes on with a run as it is"),
     ],
