@@ -212,7 +212,8 @@ def stated(number: dict[str, Any]) -> str:
     table has a range that its mean must lie in."""
     if "must lie in" in number:
         low, high = number["must lie in"]
-        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}]"
+        seeds = f"{len(number['seeds'])} seeds"
+        return f"{number['what']}: {number['mean']:.4g}, must lie in [{low:.4g}, {high:.4g}], {seeds}"
     low, high = number["interval"]
     values = [f"{seed['value']:.4g}" for seed in number["seeds"].values()]
     seeds = f"seeds {', '.join(values)}" if len(values) > 1 else "one seed"
