@@ -59,12 +59,13 @@ def sums(
     kinds: tuple[Distribution, Distribution] | None = None,
     small: int = 10,
     last: str = "",
+    begin: Training = FIRST,
     **changes: Any,
 ) -> Experiment:
     """Sums of at most 5 digits, up to a canvas of 20. `kinds` are what is drawn at first, and while it is sharpened;
-    `changes` are fields of the training of every stage."""
+    `begin` is the training of the first stage, and `changes` are fields of that of every stage."""
     first, later = kinds or (with_nines(5), with_nines(5, 0.7, 0.6))
-    soft, sharper, wider = (replace(training, **changes) for training in (FIRST, SHARPER, WIDER))
+    soft, sharper, wider = (replace(training, **changes) for training in (begin, SHARPER, WIDER))
     one = stage(f"{name}{small}", small, first, soft, (8, 9))
     two = stage(f"{name}{small}-sharp", small, later, sharper, (8, 9), one)
     return stage(last or f"{name}20", 20, later, wider, (10, 15), two)
@@ -104,6 +105,7 @@ def all_but_one() -> dict[str, Experiment]:
         "no-dropout": without(dropout=0.0, table_decay=None),
         "no-sharpening": without(sharpness=1.0),
         "no-growth": without(small=20),
+        "no-muon": without(begin=replace(STAGE, steps=FIRST.steps)),
         "values": of_kind(UniformLengths(5)),
     }
 

@@ -204,7 +204,7 @@ RECIPES = [
            "sharpened, grown, and with all of it (relative).", cure, seeds=range(10, 13), own_seeds={"relative": ON_20},
            checkpoints="last"),
     Recipe("without", "Addition on a canvas of 20, relative positions: with all of the cure (relative), and with all "
-           "but dropout and decay, sharpening, growth, or many nines (values).", without, seeds=range(10, 13),
+           "but dropout and decay, sharpening, growth, Muon, or many nines (values).", without, seeds=range(10, 12),
            own_seeds={"relative": ON_20, "values": TEN}, checkpoints="last"),
     Recipe("leak", "Addition on a canvas of 20: attention to digits that are further away than any in training, and "
            "what is right without looking at them.", cure, checks=(), seeds=range(11, 13),
