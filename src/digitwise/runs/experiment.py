@@ -94,7 +94,7 @@ class Training:
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ValueError(f"{name} must be from 0 to below 1, not {getattr(self, name)}")
         if self.until_proven and not (self.until_proven >= self.steps and self.average == 0):
-            raise ValueError("until_proven must not be below steps, and needs average 0: means of weights have other bits")
+            raise ValueError("until_proven must not be below steps, and needs average 0: mean weights have other bits")
         if self.batch % (self.accumulate * self.draws):
             parts = f"{self.accumulate} x {self.draws}" if self.draws > 1 else self.accumulate
             raise ValueError(f"accumulate must divide batch, and {parts} does not divide {self.batch}")
