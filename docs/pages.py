@@ -30,6 +30,7 @@ from digitwise.counts import MANY_SEEDS, Numbered
 from digitwise.paper import RECIPES, Recipe, find
 from digitwise.paper.claims import CLAIMS, stated
 from digitwise.paper.kept import runs_of
+from digitwise.paper.leak import PROBLEMS
 from digitwise.paper.place_table import place_table
 from digitwise.paper.prediction import predict_run
 from digitwise.paper.reproduction import side_by_side
@@ -253,13 +254,14 @@ def leak(argument: str) -> str:
     rows = load_measured(ROOT / argument) or []
     out = []
     for arm in dict.fromkeys(row["arm"] for row in rows):
+        mine = [row for row in rows if row["arm"] == arm]
         for name in ("far", "right", "right, far digits masked"):
-            row: dict[str, Any] = {"arm": arm, "share": {"far": "attention to far digits"}.get(name, name)}
-            for n in sorted({r["digits"] for r in rows}):
-                row[str(n)] = round(median([r[name] for r in rows if r["arm"] == arm and r["digits"] == n]), 3)
+            share = {"far": "attention to far digits"}.get(name, name)
+            row: dict[str, Any] = {"arm": arm, "seeds": len({r["seed"] for r in mine}), "share": share}
+            for n in sorted({r["digits"] for r in mine}):
+                row[str(n)] = round(median([r[name] for r in mine if r["digits"] == n]), 3)
             out.append(row)
-    seeds = len({row["seed"] for row in rows})
-    return f"```\n{tables.text(out)}\nby digits; median of {plural(seeds, 'seed')}\n```\n"
+    return f"```\n{tables.text(out)}\nby digits; medians over seeds, {PROBLEMS} problems per length and seed\n```\n"
 
 
 def seeds(argument: str) -> str:

@@ -97,7 +97,7 @@ def draw(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
         def by_seed(name: str, mine: list[dict[str, Any]] = mine, seeds: list[int] = seeds) -> list[dict[float, float]]:
             return [{row["digits"]: row[name] for row in mine if row["seed"] == seed} for seed in seeds]
 
-        seeds_and_median(left, by_seed("far"), label=arm, **look(number, 0))
+        seeds_and_median(left, by_seed("far"), label=f"{arm}, {plural(len(seeds), 'seed')}", **look(number, 0))
         seeds_and_median(right, by_seed("right"), label=arm, **look(number, 0))
         seeds_and_median(right, by_seed("right, far digits masked"), label="", **look(number, 2))
     left.set_ylabel("attention to far digits")
@@ -107,8 +107,7 @@ def draw(rows: list[dict[str, Any]], folder: Path) -> list[Path]:
         axes.axvspan(0, 5.5, color=SHADE, zorder=0, label="lengths in training")
         axes.set_xlim(left=LENGTHS[0] - 0.5)
         axes.xaxis.get_major_locator().set_params(integer=True)
-    words = f"{PROBLEMS} problems per length and seed, {plural(len(seeds), 'seed')}"
     title = "Attention to digits more than 5 places away, and exact match with and without it"
-    figure.suptitle(f"{title}\n{words}", fontsize=10)
+    figure.suptitle(f"{title}\n{PROBLEMS} problems per length and seed", fontsize=10)
     legend_below(figure, left)
     return [save(figure, folder / "leak")]
