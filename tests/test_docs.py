@@ -106,7 +106,7 @@ def test_every_command_on_the_page_about_looking_parses():
     assert len(commands) == 11
     for line in commands:
         words, changes = split_changes(line.replace("RUN...", "RUN").split())
-        assert parser().parse_known_args(words)[1] == [] and set(changes) <= {"width", "steps", "seed"}
+        assert parser().parse_known_args(words)[1] == [] and set(changes) <= {"encoding", "width", "steps", "seed"}
 
 
 def test_the_limits_of_the_local_page_are_those_of_the_code():
