@@ -230,3 +230,11 @@ def test_results_of_another_profile_are_not_judged(results, capsys):
     results.write(WORLDS["F1"][HOLDS])
     assert main(["claims", "--out", str(results.root), "--profile", "smoke"]) == 2
     assert "no results of the smoke profile" in capsys.readouterr().err
+
+
+def test_what_was_measured_on_models_trained_otherwise_does_not_count(tmp_path):
+    experiment = replace(arms("fixed-map", "smoke")["relative"], seed=3)
+    Run.create(tmp_path / "canvas50" / "relative-seed3", experiment)
+    save_measured(tmp_path / "fixed-map", [{"run": "canvas50/relative-seed3", "seed": 3}])
+    assert len(Evidence(tmp_path, "smoke").rows("fixed-map")) == 1
+    assert Evidence(tmp_path, "cpu").rows("fixed-map") == []
