@@ -106,8 +106,8 @@ def large_product(name: str, kind: str, profile: str, shifted: bool = False) -> 
 
     Uniform positions clip their distances. So their batches can stand on small canvases, which take half as long, and
     while logits grow on some that 5 digits fill. The others need the whole canvas in every step: relative ones tell
-    the digits of the multiplier apart by far distances, and copies need room. With copies they also have fewer and
-    smaller steps, for time.
+    the digits of the multiplier apart by far distances, and copies need room. With copies they also have fewer
+    steps and smaller batches, for time.
     """
     paper = profile == "paper"
     base = Shifted(short(profile)) if shifted else short(profile)
@@ -169,8 +169,10 @@ def all_in_one(profile: str) -> Arms:
 #: Seeds by arm, for the recipes that report them and for the maps of their vectors.
 SEEDS = {
     "absolute": range(12, 15), "relative": range(12, 15), "uniform": range(15, 20), "relative-3": (11,),
-    "uniform-3": (10,), "copies-3": (10,),
+    "uniform-3": (10,),
 }  # fmt: skip
+#: Seeds of the large multipliers with shifted copies.
+COPIES = (10,)
 #: What single-digit multipliers are tested on: a product with 1 is a copy, and is counted apart.
 FACTORS = (Check("uniform"), Check("factors", (5, 10, 15)))
 #: Where relative positions lose the multiplier, the places that training has not shown are wrong.
@@ -189,10 +191,10 @@ RECIPES = [
            partial(large_product, "m2-upe-3", "uniform"), "Mult3_UPE", seeds=SEEDS["uniform-3"],
            curves="checkpoints", checkpoints="all"),
     Recipe("m3-ape-3", "Multipliers of 3 digits, absolute positions, shifted copies.",
-           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=SEEDS["copies-3"],
+           partial(large_product, "m3-ape-3", "absolute", shifted=True), "Mult3_APE", seeds=COPIES,
            curves="checkpoints", checkpoints="all"),
     Recipe("m3-rpe-3", "Multipliers of 3 digits, relative positions, shifted copies.",
-           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=SEEDS["copies-3"],
+           partial(large_product, "m3-rpe-3", "relative", shifted=True), "RPE3_augmented", seeds=COPIES,
            curves="checkpoints", checkpoints="all"),
     Recipe("grown", "Single-digit multipliers, learned on a canvas of 8 and grown to 20, with each encoding.",
            grown_products, checks=FACTORS, seeds=range(15, 18), own_seeds={"uniform": SEEDS["uniform"]}),
